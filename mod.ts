@@ -1,19 +1,40 @@
 /**
  * Trellis Jobs: background jobs for TypeScript services on NATS JetStream.
  *
- * This module joins the rooms. What is here today is the foundation: the protocol that every part
- * speaks, and the provisioning of a server.
+ * This module joins the rooms into what a service author uses. The rooms themselves are entries of
+ * their own: `@trellis/jobs/protocol`, `@trellis/jobs/nats`, `@trellis/jobs/testing`.
  *
- * @example Bring a server to the topology
+ * @example A service
  * ```ts ignore
- * import { connectNats, provision } from "@trellis/jobs";
+ * import { z } from "zod";
+ * import { connectService, defineJobs } from "@trellis/jobs";
  *
- * const connection = await connectNats({ servers: "nats://127.0.0.1:4222" });
- * const report = await provision(connection).orThrow();
+ * const billing = defineJobs("billing", {
+ *   chargeCard: {
+ *     payload: z.object({ orderId: z.string() }),
+ *     result: z.object({ chargeId: z.string() }),
+ *   },
+ * });
+ *
+ * await using service = await connectService(billing).orThrow();
+ * service.jobs.chargeCard.handle(({ job }) => ({ chargeId: `charge-of-${job.payload.orderId}` }));
+ * await service.start().orThrow();
+ *
+ * const ref = await service.jobs.chargeCard.create({ orderId: "o-1" }).orThrow();
+ * const finished = await ref.wait().orThrow();
  * ```
  *
  * @module
  */
 
+export * from "./jobs/mod.ts";
+export {
+  type Connection,
+  connectNats,
+  type ConnectOptions,
+  provision,
+  type ProvisionFailure,
+  type ProvisionOptions,
+  type ProvisionReport,
+} from "./nats/mod.ts";
 export * from "./protocol/mod.ts";
-export * from "./nats/mod.ts";

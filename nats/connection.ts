@@ -38,12 +38,22 @@ export interface Message {
 export interface Subscription {
   /** Ends it at once. */
   unsubscribe(max?: number): void;
+  /** Ends it at the server, and here when everything sent before has arrived. */
+  drain(): Promise<void>;
 }
 
 /** What a message is sent with. */
 export interface PublishOptions {
   /** Where answers go. */
   reply?: string;
+  /** Headers: whatever has the client library's `encode(): Uint8Array`, which its types do not show. */
+  headers?: object;
+}
+
+/** Something that happened to the connection. */
+export interface ConnectionStatus {
+  /** What: `disconnect`, `reconnect` and others. */
+  readonly type: string;
 }
 
 /** How a subscription is served. */
@@ -92,6 +102,8 @@ export interface Connection extends AsyncDisposable {
   ): Promise<AsyncIterable<Message>>;
   /** Resolves when the server has seen everything sent so far. */
   flush(): Promise<void>;
+  /** Tells what happens to the connection, as long as it lives. */
+  status(): AsyncIterable<ConnectionStatus>;
   /** Resolves when the connection is gone for good. */
   closed(): Promise<void | Error>;
   /** Tells whether it is gone for good. */

@@ -27,6 +27,8 @@ export const API_ERROR = {
   wrongLastSequence: 10071,
   /** More replicas than one server can hold. */
   replicasNotSupported: 10074,
+  /** The stream is at its limit. */
+  streamFull: 10077,
   /** JetStream is switched off on the server. */
   notEnabled: 10076,
   /** The consumer is there, with another configuration. */

@@ -5,8 +5,10 @@
  */
 
 export { connectNats, type ConnectOptions } from "./connect.ts";
+export { type ConsumerFailure, ensureConsumer } from "./consumer.ts";
 export type {
   Connection,
+  ConnectionStatus,
   Message,
   MessageHeaders,
   PublishOptions,
@@ -31,3 +33,21 @@ export {
   type ServerCapabilities,
   type StreamDrift,
 } from "../protocol/mod.ts";
+export {
+  type Delivery,
+  keepWorking,
+  parseDelivery,
+  settle,
+  type Settlement,
+} from "./acknowledge.ts";
+export { readLast, type StoredMessage } from "./direct_get.ts";
+export {
+  createPublisher,
+  type EncodedHeaders,
+  encodeHeaders,
+  onReconnect,
+  type PublishAnswer,
+  type Publisher,
+  type PublisherOptions,
+} from "./publisher.ts";
+export { type Pull, type PullOptions, startPull } from "./pull.ts";

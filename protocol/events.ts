@@ -106,7 +106,7 @@ export interface JobEventAfter<Type extends string, State extends JobState>
 }
 
 /** The job exists and waits. */
-export interface JobCreated extends JobEventBase<"created", "pending"> {
+export interface JobCreatedEvent extends JobEventBase<"created", "pending"> {
   /** The job's input, as JSON. */
   readonly payload: unknown;
   /** How many tries it has. */
@@ -120,7 +120,7 @@ export interface JobCreated extends JobEventBase<"created", "pending"> {
 }
 
 /** A worker begins a try. */
-export interface JobStarted extends JobEventAfter<"started", "active"> {
+export interface JobStartedEvent extends JobEventAfter<"started", "active"> {
   /** The worker process. */
   readonly instanceId: string;
   /** The lease, in a keyed queue. */
@@ -128,7 +128,7 @@ export interface JobStarted extends JobEventAfter<"started", "active"> {
 }
 
 /** A try ended and another will follow. */
-export interface JobRetry extends JobEventAfter<"retry", "retry"> {
+export interface JobRetryEvent extends JobEventAfter<"retry", "retry"> {
   /** What went wrong, for people. */
   readonly error: string;
   /** What kind of end it was. */
@@ -138,25 +138,25 @@ export interface JobRetry extends JobEventAfter<"retry", "retry"> {
 }
 
 /** The handler told how far it is. */
-export interface JobProgressed extends JobEventAfter<"progress", "active"> {
+export interface JobProgressedEvent extends JobEventAfter<"progress", "active"> {
   /** The latest progress. */
   readonly progress: JobProgress;
 }
 
 /** The handler logged. */
-export interface JobLogged extends JobEventAfter<"logged", "active"> {
+export interface JobLoggedEvent extends JobEventAfter<"logged", "active"> {
   /** The new lines only. */
   readonly logs: readonly JobLogEntry[];
 }
 
 /** The lease of a running keyed job was renewed; not published by default. */
-export interface JobHeartbeat extends JobEventAfter<"heartbeat", "active"> {
+export interface JobHeartbeatEvent extends JobEventAfter<"heartbeat", "active"> {
   /** The renewed lease. */
   readonly concurrency?: JobConcurrency;
 }
 
 /** The handler returned a fitting result. */
-export interface JobCompleted extends JobEventAfter<"completed", "completed"> {
+export interface JobCompletedEvent extends JobEventAfter<"completed", "completed"> {
   /** The handler's result, as JSON; left out when it returned nothing. */
   readonly result?: unknown;
   /** When the try began, if no `started` was published for it (express). */
@@ -166,7 +166,7 @@ export interface JobCompleted extends JobEventAfter<"completed", "completed"> {
 }
 
 /** The job failed for good and may be retried by hand. */
-export interface JobFailed extends JobEventAfter<"failed", "failed"> {
+export interface JobFailedEvent extends JobEventAfter<"failed", "failed"> {
   /** What went wrong, for people. */
   readonly error: string;
   /** When the try began, if no `started` was published for it (express). */
@@ -176,7 +176,7 @@ export interface JobFailed extends JobEventAfter<"failed", "failed"> {
 }
 
 /** All tries are used up; it waits for an operator. */
-export interface JobDead extends JobEventAfter<"dead", "dead"> {
+export interface JobDeadEvent extends JobEventAfter<"dead", "dead"> {
   /** The last error, for people. */
   readonly error: string;
   /** When the last try began, if no `started` was published for it (express). */
@@ -186,7 +186,7 @@ export interface JobDead extends JobEventAfter<"dead", "dead"> {
 }
 
 /** Somebody ended the job from outside. */
-export interface JobEnded<Type extends "cancelled" | "expired" | "dismissed">
+export interface JobEndedEvent<Type extends "cancelled" | "expired" | "dismissed">
   extends JobEventAfter<Type, Type> {
   /** What went wrong, for people. */
   readonly error?: string;
@@ -199,14 +199,14 @@ export interface JobEnded<Type extends "cancelled" | "expired" | "dismissed">
 }
 
 /** The job was cancelled. */
-export type JobCancelled = JobEnded<"cancelled">;
+export type JobCancelledEvent = JobEndedEvent<"cancelled">;
 /** The job's deadline passed. */
-export type JobExpired = JobEnded<"expired">;
+export type JobExpiredEvent = JobEndedEvent<"expired">;
 /** An operator closed a dead job. */
-export type JobDismissed = JobEnded<"dismissed">;
+export type JobDismissedEvent = JobEndedEvent<"dismissed">;
 
 /** A queue policy replaced the job before it began. */
-export interface JobSkipped extends JobEventAfter<"skipped", "skipped"> {
+export interface JobSkippedEvent extends JobEventAfter<"skipped", "skipped"> {
   /** Why, for people. */
   readonly error: string;
   /** The key. */
@@ -214,7 +214,7 @@ export interface JobSkipped extends JobEventAfter<"skipped", "skipped"> {
 }
 
 /** The job lost its key lease and was superseded. */
-export interface JobStale extends JobEventAfter<"stale", "stale"> {
+export interface JobStaleEvent extends JobEventAfter<"stale", "stale"> {
   /** Why, for people. */
   readonly error: string;
   /** The key and the lease that ran out. */
@@ -224,7 +224,7 @@ export interface JobStale extends JobEventAfter<"stale", "stale"> {
 }
 
 /** A worker that had lost its slot tried to end the job; nothing changes. */
-export interface JobStaleCompletionIgnored
+export interface JobStaleCompletionIgnoredEvent
   extends JobEventAfter<"staleCompletionIgnored", JobState> {
   /** What the worker wanted to do, for people. */
   readonly error: string;
@@ -233,7 +233,7 @@ export interface JobStaleCompletionIgnored
 }
 
 /** An operator put the job back to work, with all its tries. */
-export interface JobRetried extends JobEventAfter<"retried", "pending"> {
+export interface JobRetriedEvent extends JobEventAfter<"retried", "pending"> {
   /** The job's input again: the work queue is fed from this event. */
   readonly payload: unknown;
   /** How many tries it has now. */
@@ -246,22 +246,22 @@ export interface JobRetried extends JobEventAfter<"retried", "pending"> {
 
 /** Everything that can happen to a job. */
 export type JobEvent =
-  | JobCreated
-  | JobStarted
-  | JobRetry
-  | JobProgressed
-  | JobLogged
-  | JobHeartbeat
-  | JobCompleted
-  | JobFailed
-  | JobDead
-  | JobCancelled
-  | JobExpired
-  | JobDismissed
-  | JobSkipped
-  | JobStale
-  | JobStaleCompletionIgnored
-  | JobRetried;
+  | JobCreatedEvent
+  | JobStartedEvent
+  | JobRetryEvent
+  | JobProgressedEvent
+  | JobLoggedEvent
+  | JobHeartbeatEvent
+  | JobCompletedEvent
+  | JobFailedEvent
+  | JobDeadEvent
+  | JobCancelledEvent
+  | JobExpiredEvent
+  | JobDismissedEvent
+  | JobSkippedEvent
+  | JobStaleEvent
+  | JobStaleCompletionIgnoredEvent
+  | JobRetriedEvent;
 
 /** The name of an event: the last token of its subject. */
 export type JobEventType = JobEvent["eventType"];

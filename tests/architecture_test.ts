@@ -13,6 +13,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
     rooms: ["protocol"],
     packages: ["zod", "@nats-io/transport-node"],
   },
+  jobs: { rooms: ["protocol", "nats"], packages: ["@opentelemetry/api", "ulid"] },
   testing: { rooms: [], packages: [] },
 };
 

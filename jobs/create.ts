@@ -1,0 +1,176 @@
+/**
+ * Creating jobs: validated payload → `created`, stored.
+ *
+ * @module
+ */
+
+import { monotonicFactory } from "ulid";
+import { API_ERROR } from "../nats/mod.ts";
+import {
+  err,
+  type JobCreatedEvent,
+  JobsError,
+  ok,
+  type QueueAddress,
+  type QueueSettings,
+  type Result,
+  type StandardSchema,
+} from "../protocol/mod.ts";
+import { createJobContext } from "./job_context.ts";
+import type { Lifecycle, WriteOutcome } from "./lifecycle.ts";
+import { validatePayload } from "./payload.ts";
+
+/** What one job can be told beside its payload. */
+export interface CreateOptions {
+  /** The instant after which nobody wants the result. */
+  readonly deadline?: Date;
+  /** The same, counted from now. */
+  readonly deadlineMs?: number;
+  /** Tries of this job; the queue's `maxDeliver` when left out. */
+  readonly maxTries?: number;
+  /** The caller's request, for correlation. */
+  readonly requestId?: string;
+}
+
+/** Why a job was not created, or is not known to be. */
+export type CreateFailure =
+  /** The payload does not fit the queue's schema. */
+  | "invalid-payload"
+  /** The payload is larger than the server takes. */
+  | "too-large"
+  /** JSON cannot hold the payload. */
+  | "not-serializable"
+  /** `JOBS` is at its limit. */
+  | "stream-full"
+  /** The server refuses for another reason. */
+  | "refused"
+  /** No answer: the job may exist or not; `jobId` tells which to look for. */
+  | "unconfirmed";
+
+/** A job that was not created, or is not known to be. */
+export class CreateError extends JobsError<CreateFailure> {
+  /** The job that may or may not exist, when `reason` is `unconfirmed`. */
+  readonly jobId?: string;
+
+  /** Makes the error with its reason and sentence. */
+  constructor(reason: CreateFailure, message: string, jobId?: string) {
+    super(reason, message);
+    this.name = "CreateError";
+    if (jobId !== undefined) this.jobId = jobId;
+  }
+}
+
+/** What creating needs. */
+export interface CreateDependencies {
+  /** The history. */
+  readonly lifecycle: Lifecycle;
+  /** The queue. */
+  readonly queue: QueueAddress;
+  /** Its settings. */
+  readonly settings: QueueSettings;
+  /** Schema of the payload. */
+  readonly payload: StandardSchema;
+  /** The present instant. */
+  readonly clock: () => number;
+}
+
+// Ids of one process grow also within a millisecond, and cost next to nothing.
+const nextJobId = monotonicFactory();
+// deno-lint-ignore no-control-regex -- refusing control characters is the point
+const HEADER_TEXT = /^[^\u0000-\u001f\u007f]{1,512}$/;
+
+/** Creates a job and gives its id once it is stored. */
+export async function createJob(
+  { lifecycle, queue, settings, payload: schema, clock }: CreateDependencies,
+  payload: unknown,
+  options: CreateOptions = {},
+): Promise<Result<string, CreateError>> {
+  checkOptions(options);
+  const judged = await validatePayload(schema, payload);
+  if (!judged.ok) {
+    return err(
+      new CreateError(
+        "invalid-payload",
+        `Cannot create: the payload does not fit, ${judged.error}`,
+      ),
+    );
+  }
+  const now = clock();
+  const deadline = deadlineOf(options, settings, now);
+  const event: JobCreatedEvent = {
+    jobId: nextJobId(now),
+    service: queue.service,
+    jobType: queue.jobType,
+    eventType: "created",
+    state: "pending",
+    context: createJobContext(options.requestId),
+    tries: 0,
+    timestamp: new Date(now).toISOString(),
+    // What was given is stored, not what the schema made of it: the worker's schema will see it again.
+    payload: payload === undefined ? null : payload,
+    maxTries: options.maxTries ?? settings.maxDeliver,
+    ...(deadline !== undefined && { deadline }),
+  };
+  const outcome = await lifecycle.write(event, { expect: { lastSequence: 0 } });
+  // Only we know this id, so a conflict can only be with our own write.
+  if (outcome.kind === "stored" || outcome.kind === "lost") return ok(event.jobId);
+  return err(createError(outcome, event.jobId));
+}
+
+function deadlineOf(
+  options: CreateOptions,
+  settings: QueueSettings,
+  now: number,
+): string | undefined {
+  if (options.deadline !== undefined) return options.deadline.toISOString();
+  const afterMs = options.deadlineMs ?? settings.defaultDeadlineMs;
+  return afterMs === undefined ? undefined : new Date(now + afterMs).toISOString();
+}
+
+function checkOptions({ maxTries, requestId, deadlineMs, deadline }: CreateOptions): void {
+  if (maxTries !== undefined && !(Number.isInteger(maxTries) && maxTries >= 1)) {
+    throw new RangeError(`Cannot create: maxTries is ${maxTries}, not a whole number from 1`);
+  }
+  if (deadlineMs !== undefined && !(deadlineMs >= 0 && deadlineMs < 1e13)) {
+    throw new RangeError(
+      `Cannot create: deadlineMs is ${deadlineMs}, not a number of milliseconds from 0`,
+    );
+  }
+  if (deadline !== undefined && Number.isNaN(deadline.getTime())) {
+    throw new RangeError("Cannot create: deadline is not a valid date");
+  }
+  if (requestId !== undefined && !HEADER_TEXT.test(requestId)) {
+    const shown = JSON.stringify(requestId.slice(0, 80));
+    throw new TypeError(
+      `Cannot create: requestId is ${shown}, not a text of 1 to 512 characters without line breaks`,
+    );
+  }
+}
+
+function createError(
+  outcome: Exclude<WriteOutcome, { kind: "stored" | "lost" }>,
+  jobId: string,
+): CreateError {
+  switch (outcome.kind) {
+    case "too-large":
+      return new CreateError(
+        "too-large",
+        `Cannot create: the job makes a message of ${outcome.bytes} bytes, the server takes ${outcome.most}`,
+      );
+    case "unwritable":
+      return new CreateError("not-serializable", `Cannot create: ${outcome.description}`);
+    case "unconfirmed":
+      return new CreateError(
+        "unconfirmed",
+        `Cannot tell whether job ${jobId} was created: ${outcome.description}`,
+        jobId,
+      );
+    case "refused":
+      return outcome.code === API_ERROR.streamFull
+        ? new CreateError(
+          "stream-full",
+          `Cannot create: the stream is at its limit, ${outcome.description}`,
+        )
+        : new CreateError("refused", `Cannot create: the server refuses, ${outcome.description}`);
+  }
+}

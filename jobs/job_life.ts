@@ -1,0 +1,186 @@
+/**
+ * One job's life in the worker: decode → admit → start → perform → decide → record → settle.
+ *
+ * @module
+ */
+
+import { type Connection, type Message, settle, type Settlement } from "../nats/mod.ts";
+import {
+  isTerminal,
+  type Job,
+  type QueueAddress,
+  type QueueSettings,
+  type StandardSchema,
+} from "../protocol/mod.ts";
+import { type ActiveJob, createReports, type RunningTry } from "./active_job.ts";
+import { createAbandonment } from "./_abandonment.ts";
+import { decide } from "./decide.ts";
+import { JobAborted } from "./handler_signals.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { JobsLog } from "./log.ts";
+import { describeThrown, perform } from "./perform.ts";
+import { recordVerdict } from "./record.ts";
+import { startTry } from "./start_try.ts";
+import { readWorkItem, type WorkItem } from "./work_item.ts";
+
+/** A handler with its middleware around it. */
+export type BoundHandler = (job: ActiveJob<unknown>, signal: () => AbortSignal) => unknown;
+
+/** What a job's life needs. */
+export interface LifeOptions {
+  /** The connection. */
+  readonly connection: Connection;
+  /** The history. */
+  readonly lifecycle: Lifecycle;
+  /** The queue. */
+  readonly queue: QueueAddress;
+  /** Its settings. */
+  readonly settings: QueueSettings;
+  /** Schema of the payload. */
+  readonly payload: StandardSchema;
+  /** Schema of the result. */
+  readonly result: StandardSchema | undefined;
+  /** The handler. */
+  readonly handler: BoundHandler;
+  /** This process. */
+  readonly instanceId: string;
+  /** The present instant. */
+  readonly clock: () => number;
+  /** Chance. */
+  readonly random: () => number;
+  /** Told what happens. */
+  readonly log: JobsLog;
+  /** Told when a message was not work. */
+  readonly onDropped: () => void;
+}
+
+/** A life under way. */
+export interface JobLife {
+  /** Resolves when the delivery is settled; never rejects. */
+  readonly ended: Promise<void>;
+  /** The job, once the message was read. */
+  jobId(): string | undefined;
+  /** Aborts the handler. */
+  abort(reason: JobAborted): void;
+  /** Reads the job again, and aborts the handler if the job is no longer this worker's. */
+  lookAgain(): void;
+}
+
+/** Lets the job of one work message live; trouble of one job never reaches another. */
+export function liveJob(message: Message, options: LifeOptions): JobLife {
+  const abandonment = createAbandonment();
+  let item: WorkItem | undefined;
+  let running: RunningTry | undefined;
+
+  const live = async (): Promise<void> => {
+    const read = readWorkItem(message, options.queue);
+    if (!read.ok) return drop(message, read.error, options);
+    item = read.value;
+    const started = await startTry(item, options);
+    if (started.kind === "settled") {
+      return settle(options.connection, item.reply, started.settlement);
+    }
+    running = started.running;
+    const outcome = await performTry(item, started.payload, running, abandonment, options);
+    running.active = false;
+    const { settings, clock, random } = options;
+    const ended = { ...running.shared, maxTries: item.maxTries };
+    const verdict = decide(ended, outcome, { settings, now: clock(), random });
+    const settlement = await recordVerdict(verdict, running, options);
+    settle(options.connection, item.reply, settlement);
+  };
+  const ended = live().catch((thrown: unknown) => {
+    // The server was silent for longer than we wait, or we have a bug: the work comes back by itself.
+    if (running !== undefined) running.active = false;
+    const jobId = item?.jobId;
+    options.log("error", "job-trouble", { ...options.queue, jobId, error: describeThrown(thrown) });
+  });
+  return {
+    ended,
+    jobId: () => item?.jobId,
+    abort: (reason) => abandonment.abort(reason),
+    lookAgain() {
+      if (item === undefined || running === undefined || !running.active) return;
+      lookAgain(item, running, options).then((reason) => {
+        if (reason !== undefined) abandonment.abort(reason);
+      }, () => {});
+    },
+  };
+}
+
+/** Not work, and never will be: out of the queue, counted and logged, so that nothing loops on it. */
+function drop(
+  message: Message,
+  problem: { readonly reason: string; readonly message: string },
+  options: LifeOptions,
+): void {
+  options.onDropped();
+  options.log("warn", "poison", {
+    ...options.queue,
+    reason: problem.reason,
+    error: problem.message,
+  });
+  const settlement: Settlement = { kind: "term" };
+  if (message.reply !== undefined) settle(options.connection, message.reply, settlement);
+}
+
+async function performTry(
+  item: WorkItem,
+  payload: unknown,
+  running: RunningTry,
+  abandonment: ReturnType<typeof createAbandonment>,
+  options: LifeOptions,
+): ReturnType<typeof perform> {
+  const { settings } = options;
+  const job: ActiveJob<unknown> = {
+    id: item.jobId,
+    payload,
+    context: item.context,
+    tries: running.shared.tries,
+    maxTries: item.maxTries,
+    deliveries: item.deliveries,
+    redelivered: item.deliveries > 1,
+    ...(item.deadline !== undefined && { deadline: item.deadline }),
+    ...createReports(running, options.lifecycle, settings, options.clock),
+  };
+  const timer = settings.timeoutMs === undefined ? undefined : setTimeout(() => {
+    const message = `the try took longer than ${settings.timeoutMs} ms`;
+    abandonment.abort(new JobAborted("timeout", message));
+  }, settings.timeoutMs);
+  try {
+    const outcome = await perform({
+      run: () => options.handler(job, abandonment.signal),
+      abandoned: abandonment.abandoned,
+      result: options.result,
+    });
+    return abandonment.explain(outcome);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Why the handler must stop, if the history says so. What is heard is a hint; what is read decides. */
+async function lookAgain(
+  item: WorkItem,
+  running: RunningTry,
+  { lifecycle, instanceId }: LifeOptions,
+): Promise<JobAborted | undefined> {
+  const snapshot = await lifecycle.read(item);
+  // A replica that lags behind our own start has nothing to say.
+  if (snapshot === undefined || snapshot.lastSequence < running.sequence) return undefined;
+  const { job } = snapshot;
+  if (job.state === "cancelled" || job.state === "expired") {
+    return new JobAborted(job.state, endMessage(job));
+  }
+  const mine = job.state === "active" && job.instanceId === instanceId &&
+    job.tries === running.shared.tries;
+  if (mine) return undefined;
+  const now = isTerminal(job.state) ? job.state : `run by ${job.instanceId ?? "another worker"}`;
+  return new JobAborted("superseded", `the job is ${now}`);
+}
+
+function endMessage(job: Job): string {
+  const by = job.actor === undefined ? "" : ` by ${job.actor}`;
+  const why = job.reason === undefined ? "" : `: ${job.reason}`;
+  return `the job is ${job.state}${by}${why}`;
+}

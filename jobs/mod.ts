@@ -1,0 +1,51 @@
+/**
+ * Creating, running and waiting for jobs.
+ *
+ * @module
+ */
+
+export type { ActiveJob, JobLease, ReportFailure } from "./active_job.ts";
+export {
+  CommandError,
+  type CommandFailure,
+  type CommandOptions,
+  type Commands,
+  createCommands,
+  type RetryOptions,
+} from "./commands.ts";
+export { CreateError, type CreateFailure, type CreateOptions } from "./create.ts";
+export {
+  defineJobs,
+  type PayloadInput,
+  type PayloadOutput,
+  type QueueMap,
+  type ResultInput,
+  type ResultOutput,
+  type ServiceDefinition,
+} from "./define.ts";
+export type { AddedBy, HandlerInput, HandlerReturn, JobHandler, Middleware } from "./handler.ts";
+export { type AbortReason, JobAborted, JobFailed, RetryAfter, Snooze } from "./handler_signals.ts";
+export type {
+  FinishedJob,
+  JobRef,
+  JobView,
+  ReadFailure,
+  WaitFailure,
+  WaitOptions,
+} from "./job_ref.ts";
+export {
+  type Expectation,
+  type Lifecycle,
+  type LifecycleOptions,
+  openLifecycle,
+  type WriteOptions,
+  type WriteOutcome,
+} from "./lifecycle.ts";
+export { type JobsLog, type LogLevel } from "./log.ts";
+export type { JobQueue, QueueRef, SubmitOutcome } from "./queue.ts";
+export {
+  type ConnectFailure,
+  connectService,
+  type Service,
+  type ServiceOptions,
+} from "./service.ts";

@@ -1,0 +1,163 @@
+/**
+ * One queue of a service, in the types of its definition.
+ *
+ * @module
+ */
+
+import {
+  type AsyncResult,
+  asyncResult,
+  err,
+  isJobId,
+  ok,
+  type QueueAddress,
+  type QueueDefinition,
+  type QueueSettings,
+  type Result,
+} from "../protocol/mod.ts";
+import type { Commands } from "./commands.ts";
+import { type CreateError, createJob, type CreateOptions } from "./create.ts";
+import type { PayloadInput, ResultOutput } from "./define.ts";
+import {
+  type AddedBy,
+  type HandlerInput,
+  type JobHandler,
+  type Middleware,
+  wrapHandler,
+} from "./handler.ts";
+import type { BoundHandler } from "./job_life.ts";
+import { createJobRef, type JobRef } from "./job_ref.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+
+/** A reference to a job of a queue. */
+export type QueueRef<Queue extends QueueDefinition> = JobRef<
+  PayloadInput<Queue>,
+  ResultOutput<Queue>
+>;
+
+/** What became of a submission. */
+export type SubmitOutcome<Queue extends QueueDefinition> =
+  /** A new job was made. */
+  | { readonly kind: "accepted"; readonly ref: QueueRef<Queue> }
+  /** No job was made. */
+  | { readonly kind: "rejected"; readonly error: CreateError }
+  /** A job of the same key stands for it. */
+  | { readonly kind: "coalesced"; readonly ref: QueueRef<Queue> }
+  /** A new job took the place of a waiting one. */
+  | { readonly kind: "replaced"; readonly ref: QueueRef<Queue>; readonly replacedJobId: string };
+
+/** One queue of a service. */
+export interface JobQueue<Queue extends QueueDefinition, Context extends object> {
+  /** Creates a job; Ok when it is stored. */
+  create(
+    payload: PayloadInput<Queue>,
+    options?: CreateOptions,
+  ): AsyncResult<QueueRef<Queue>, CreateError>;
+  /** Creates a job by the queue's policy, and tells what the policy did. */
+  submit(payload: PayloadInput<Queue>, options?: CreateOptions): Promise<SubmitOutcome<Queue>>;
+  /** Creates many jobs at once; a result for each, in their order. */
+  createMany(
+    payloads: readonly PayloadInput<Queue>[],
+    options?: CreateOptions,
+  ): Promise<Result<QueueRef<Queue>, CreateError>[]>;
+  /** Refers to a job by its id. */
+  ref(jobId: string): QueueRef<Queue>;
+  /** Sets the handler: once, and before the service starts. */
+  handle<const List extends readonly Middleware<never>[] = []>(
+    handler: JobHandler<Queue, Context & AddedBy<List>>,
+    options?: { readonly middleware?: List },
+  ): void;
+}
+
+/** What the service sees of a queue. */
+export interface QueueInternals {
+  /** Service and name. */
+  readonly address: QueueAddress;
+  /** The definition. */
+  readonly definition: QueueDefinition;
+  /** The settings. */
+  readonly settings: QueueSettings;
+  /** The handler, once set. */
+  handler(): BoundHandler | undefined;
+}
+
+/** What a queue is made from. */
+export interface QueueParts {
+  /** Service and name. */
+  readonly address: QueueAddress;
+  /** The definition. */
+  readonly definition: QueueDefinition;
+  /** The settings. */
+  readonly settings: QueueSettings;
+  /** The history. */
+  readonly lifecycle: Lifecycle;
+  /** The commands. */
+  readonly commands: Commands;
+  /** The service's middleware. */
+  readonly middleware: readonly Middleware<never>[];
+  /** Whether the service has started. */
+  readonly isStarted: () => boolean;
+}
+
+/** How many creates of one `createMany` are in flight at once. */
+const MOST_IN_FLIGHT = 1_000;
+
+/** Makes one queue: the side that authors see, and the side that the service sees. */
+export function createQueue(
+  parts: QueueParts,
+): { facade: JobQueue<QueueDefinition, object>; internals: QueueInternals } {
+  const { address, definition, settings, lifecycle, commands } = parts;
+  let bound: BoundHandler | undefined;
+  const ref = (jobId: string) =>
+    createJobRef<unknown, undefined>({ ...address, jobId }, {
+      lifecycle,
+      commands,
+      result: definition.result,
+    });
+  const dependencies = {
+    lifecycle,
+    queue: address,
+    settings,
+    payload: definition.payload,
+    clock: Date.now,
+  };
+  const create = async (payload: unknown, options?: CreateOptions) => {
+    const created = await createJob(dependencies, payload, options);
+    return created.ok ? ok(ref(created.value)) : err(created.error);
+  };
+  const facade: JobQueue<QueueDefinition, object> = {
+    create: (payload, options) => asyncResult(create(payload, options)),
+    async submit(payload, options) {
+      const created = await create(payload, options);
+      return created.ok
+        ? { kind: "accepted", ref: created.value }
+        : { kind: "rejected", error: created.error };
+    },
+    async createMany(payloads, options) {
+      const results: Awaited<ReturnType<typeof create>>[] = [];
+      for (let at = 0; at < payloads.length; at += MOST_IN_FLIGHT) {
+        const part = payloads.slice(at, at + MOST_IN_FLIGHT);
+        results.push(...await Promise.all(part.map((payload) => create(payload, options))));
+      }
+      return results;
+    },
+    ref(jobId) {
+      if (!isJobId(jobId)) {
+        throw new TypeError(`Cannot refer to a job: ${JSON.stringify(jobId)} is not a ULID`);
+      }
+      return ref(jobId);
+    },
+    handle(handler, options) {
+      if (bound !== undefined) {
+        throw new TypeError(`Cannot handle ${address.jobType}: it has a handler already`);
+      }
+      if (parts.isStarted()) {
+        throw new TypeError(`Cannot handle ${address.jobType}: the service has started already`);
+      }
+      // The types tie the handler to what the middleware adds; here it is only called.
+      const call = handler as (input: HandlerInput<unknown>) => unknown;
+      bound = wrapHandler(call, [...parts.middleware, ...(options?.middleware ?? [])], address);
+    },
+  };
+  return { facade, internals: { address, definition, settings, handler: () => bound } };
+}

@@ -1,0 +1,163 @@
+/**
+ * The worker of one queue: it pulls work, keeps what it holds alive, and lets each job live.
+ *
+ * @module
+ */
+
+import {
+  type Connection,
+  keepWorking,
+  type Message,
+  onReconnect,
+  type Pull,
+  settle,
+  startPull,
+} from "../nats/mod.ts";
+import {
+  durableName,
+  type JobEventType,
+  parseLifecycleSubject,
+  type QueueAddress,
+  queueEventFilter,
+  type QueueSettings,
+  WORK_STREAM,
+} from "../protocol/mod.ts";
+import { createPrefetch } from "./_prefetch.ts";
+import { JobAborted } from "./handler_signals.ts";
+import { type JobLife, type LifeOptions, liveJob } from "./job_life.ts";
+import type { JobsLog } from "./log.ts";
+
+/** Counts of a worker since it began. */
+export interface WorkerCounts {
+  /** Jobs that run now. */
+  readonly running: number;
+  /** Jobs that are here and not begun. */
+  readonly buffered: number;
+  /** Messages that were not work, and were dropped. */
+  readonly dropped: number;
+}
+
+/** A running worker. */
+export interface Worker {
+  /** What it has in hand. */
+  counts(): WorkerCounts;
+  /** Stops pulling, lets handlers finish for so long, and then gives everything back. */
+  stop(drainMs: number): Promise<void>;
+}
+
+/** What a worker needs. */
+export interface WorkerOptions extends Omit<LifeOptions, "onDropped"> {
+  /** The connection. */
+  readonly connection: Connection;
+  /** The queue. */
+  readonly queue: QueueAddress;
+  /** Its settings. */
+  readonly settings: QueueSettings;
+  /** Prefix of reply subjects. */
+  readonly inboxPrefix: string;
+  /** Told what happens. */
+  readonly log: JobsLog;
+}
+
+/** Ends that come from outside while a handler runs. */
+const ENDS_FROM_OUTSIDE = ["cancelled", "expired", "stale"] as const satisfies JobEventType[];
+
+/** Starts the worker of one queue; its consumer must be there. */
+export function startWorker(options: WorkerOptions): Worker {
+  const { connection, queue, settings, log } = options;
+  const buffered: Message[] = [];
+  const lives = new Map<Message, JobLife>();
+  const prefetch = createPrefetch(settings.concurrency);
+  let dropped = 0;
+  let accepting = true;
+  let whenIdle: (() => void) | undefined;
+
+  const pull: Pull = startPull(connection, {
+    stream: WORK_STREAM,
+    consumer: durableName(queue),
+    inboxPrefix: options.inboxPrefix,
+    room: () => settings.concurrency + prefetch.size() - buffered.length - lives.size,
+    onMessage(message) {
+      buffered.push(message);
+      begin();
+    },
+    onTrouble: (description) => log("warn", "pull-trouble", { ...queue, description }),
+  });
+  const begin = () => {
+    while (accepting && lives.size < settings.concurrency) {
+      const message = buffered.shift();
+      if (message === undefined) return;
+      const startedAt = performance.now();
+      const life = liveJob(message, { ...options, onDropped: () => dropped++ });
+      lives.set(message, life);
+      life.ended.then(() => {
+        lives.delete(message);
+        prefetch.note(performance.now() - startedAt);
+        begin();
+        pull.refill();
+        if (lives.size === 0) whenIdle?.();
+      });
+    }
+  };
+  const aliveTimer = setInterval(() => {
+    for (const held of [...buffered, ...lives.keys()]) {
+      if (held.reply !== undefined) keepWorking(connection, held.reply);
+    }
+  }, settings.ackWaitMs / 3);
+  const subscriptions = ENDS_FROM_OUTSIDE.map((eventType) =>
+    connection.subscribe(queueEventFilter(queue, eventType), {
+      callback(error, message) {
+        if (error !== null) {
+          return log("warn", "watch-trouble", { ...queue, description: error.message });
+        }
+        const parsed = parseLifecycleSubject(message.subject);
+        if (!parsed.ok) return;
+        for (const life of lives.values()) {
+          if (life.jobId() === parsed.value.jobId) life.lookAgain();
+        }
+      },
+    })
+  );
+  // What was said while the connection was down was not heard.
+  const stopWatching = onReconnect(connection, () => {
+    for (const life of lives.values()) life.lookAgain();
+  });
+
+  const giveBackBuffered = () => {
+    for (const { reply } of buffered.splice(0)) {
+      if (reply !== undefined) settle(connection, reply, { kind: "nak", delayMs: 0 });
+    }
+  };
+  const untilIdle = (): Promise<void> =>
+    lives.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle = resolve);
+
+  return {
+    counts: () => ({ running: lives.size, buffered: buffered.length, dropped }),
+    async stop(drainMs) {
+      accepting = false;
+      await pull.stop();
+      giveBackBuffered();
+      await within(untilIdle(), drainMs);
+      for (const life of lives.values()) {
+        life.abort(new JobAborted("shutdown", "the worker stops"));
+      }
+      await untilIdle();
+      clearInterval(aliveTimer);
+      stopWatching();
+      if (!connection.isClosed()) {
+        for (const subscription of subscriptions) subscription.unsubscribe();
+        await connection.flush().catch(() => {});
+      }
+    },
+  };
+}
+
+/** Waits for a promise, but not longer. */
+async function within(promise: Promise<void>, waitMs: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([
+    promise,
+    new Promise<void>((resolve) => timer = setTimeout(resolve, waitMs)),
+  ]);
+  clearTimeout(timer);
+}

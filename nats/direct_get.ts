@@ -1,0 +1,63 @@
+/**
+ * Reading the newest message of a subject, straight from a stream.
+ *
+ * Any replica may answer, also one that lags: a read is a hint, a compare-and-set write is the
+ * authority, and absence proves nothing.
+ *
+ * @module
+ */
+
+import type { Connection, Message } from "./connection.ts";
+import { isRetryable } from "./errors.ts";
+import type { ApiRequestOptions } from "./js_api.ts";
+
+/** A message as a stream keeps it. */
+export interface StoredMessage {
+  /** The subject it is stored under. */
+  readonly subject: string;
+  /** Its place in the stream. */
+  readonly sequence: number;
+  /** The body. */
+  readonly data: Uint8Array;
+  /** Whether the server itself wrote it, as a reply on somebody's behalf: not to be believed. */
+  readonly forged: boolean;
+}
+
+/**
+ * Reads the newest message whose subject matches; `undefined` when there is none. Repeats through
+ * reconnects and elections; throws the client's error when no answer came in time.
+ */
+export async function readLast(
+  nc: Connection,
+  stream: string,
+  subject: string,
+  options: ApiRequestOptions,
+): Promise<StoredMessage | undefined> {
+  for (let pauseMs = 20;; pauseMs = Math.min(pauseMs * 2, 1_000)) {
+    const timeout = Math.max(
+      100,
+      Math.min(options.answerMs ?? 5_000, options.giveUpAt - Date.now()),
+    );
+    try {
+      return readStored(
+        await nc.request(`$JS.API.DIRECT.GET.${stream}.${subject}`, "", { timeout }),
+      );
+    } catch (error) {
+      if (!isRetryable(error) || Date.now() + pauseMs >= options.giveUpAt) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+}
+
+function readStored(message: Message): StoredMessage | undefined {
+  const { headers } = message;
+  if (headers === undefined || headers.code >= 400) return undefined;
+  return {
+    subject: headers.get("Nats-Subject"),
+    sequence: Number(headers.get("Nats-Sequence")),
+    data: message.data,
+    // The server adds its headers to those that were stored: twice means that the stored message
+    // was itself such an answer, sent to a subject that its sender could not publish to.
+    forged: headers.values("Nats-Stream").length > 1,
+  };
+}

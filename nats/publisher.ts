@@ -1,0 +1,164 @@
+/**
+ * A lean JetStream publisher: one inbox for all answers, one timer for all time-outs.
+ *
+ * The client library's own publish makes an inbox entry, a timer and several objects per message;
+ * this is about twice as fast, and answers with values instead of throwing.
+ *
+ * @module
+ */
+
+import type { Connection, Message } from "./connection.ts";
+import { errorMessage } from "./errors.ts";
+
+/** What became of one publish. */
+export type PublishAnswer =
+  /** It is stored. */
+  | { readonly kind: "stored"; readonly sequence: number; readonly duplicate: boolean }
+  /** The server said no. */
+  | { readonly kind: "refused"; readonly code: number; readonly description: string }
+  /** No answer: it may be stored, or may be stored yet, or not. */
+  | { readonly kind: "unanswered"; readonly description: string };
+
+/** Headers as the bytes that go on the wire; see {@linkcode encodeHeaders}. */
+export interface EncodedHeaders {
+  /** Gives the bytes; the client library calls this. */
+  encode(): Uint8Array;
+}
+
+/** Publishes to streams over one connection. */
+export interface Publisher extends Disposable {
+  /** Publishes once and tells what became of it; never throws. */
+  publish(subject: string, data: Uint8Array, headers?: EncodedHeaders): Promise<PublishAnswer>;
+  /** Publishes that wait for an answer. */
+  readonly inFlight: number;
+}
+
+/** How the publisher waits. */
+export interface PublisherOptions {
+  /** Prefix of reply subjects; `_INBOX` when left out. */
+  readonly inboxPrefix?: string;
+  /** How long an answer may take; 5 s. */
+  readonly answerMs?: number;
+}
+
+interface Waiter {
+  readonly resolve: (answer: PublishAnswer) => void;
+  readonly giveUpAt: number;
+}
+
+const SWEEP_MS = 250;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/**
+ * Makes a publisher. Publishes that wait when the connection breaks are answered `unanswered` at
+ * once, since their answers went to a connection that is no more.
+ */
+export function createPublisher(nc: Connection, options: PublisherOptions = {}): Publisher {
+  const answerMs = options.answerMs ?? 5_000;
+  const inbox = `${options.inboxPrefix ?? "_INBOX"}.${crypto.randomUUID().replaceAll("-", "")}.`;
+  const waiting = new Map<number, Waiter>();
+  let lastToken = 0;
+  let sweepTimer: ReturnType<typeof setTimeout> | undefined;
+
+  const subscription = nc.subscribe(`${inbox}*`, {
+    callback(error, message) {
+      if (error !== null) return abandon(errorMessage(error));
+      const token = Number(message.subject.slice(inbox.length));
+      const waiter = waiting.get(token);
+      if (waiter === undefined) return;
+      waiting.delete(token);
+      waiter.resolve(readAnswer(message));
+    },
+  });
+  const abandon = (description: string): void => {
+    for (const waiter of waiting.values()) waiter.resolve({ kind: "unanswered", description });
+    waiting.clear();
+  };
+  const sweep = (): void => {
+    sweepTimer = undefined;
+    const now = Date.now();
+    // Tokens grow with time, so the map is in the order of giving up.
+    for (const [token, waiter] of waiting) {
+      if (waiter.giveUpAt > now) break;
+      waiting.delete(token);
+      waiter.resolve({ kind: "unanswered", description: `no answer in ${answerMs} ms` });
+    }
+    if (waiting.size > 0) sweepTimer = setTimeout(sweep, SWEEP_MS);
+  };
+  const stopWatching = onReconnect(nc, () => abandon("the connection broke"));
+
+  return {
+    publish(subject, data, headers) {
+      return new Promise((resolve) => {
+        const token = ++lastToken;
+        waiting.set(token, { resolve, giveUpAt: Date.now() + answerMs });
+        sweepTimer ??= setTimeout(sweep, SWEEP_MS);
+        try {
+          const reply = inbox + token;
+          nc.publish(subject, data, headers === undefined ? { reply } : { reply, headers });
+        } catch (error) {
+          waiting.delete(token);
+          resolve({ kind: "unanswered", description: errorMessage(error) });
+        }
+      });
+    },
+    get inFlight() {
+      return waiting.size;
+    },
+    [Symbol.dispose]() {
+      stopWatching();
+      if (sweepTimer !== undefined) clearTimeout(sweepTimer);
+      if (!nc.isClosed()) subscription.unsubscribe();
+      abandon("the publisher is closed");
+    },
+  };
+}
+
+/**
+ * Writes headers as bytes, once for many publishes if they do not change. Values are trusted to
+ * have no line breaks: names and instants of ours, and contexts that a schema has checked.
+ */
+export function encodeHeaders(headers: Iterable<readonly [string, string]>): EncodedHeaders {
+  let text = "NATS/1.0\r\n";
+  for (const [name, value] of headers) text += `${name}: ${value}\r\n`;
+  const bytes = encoder.encode(`${text}\r\n`);
+  return { encode: () => bytes };
+}
+
+/** Calls back whenever the connection breaks or is made anew, until the returned function is called. */
+export function onReconnect(nc: Connection, react: () => void): () => void {
+  let watching = true;
+  const watch = async () => {
+    for await (const status of nc.status()) {
+      if (!watching) return;
+      if (status.type === "disconnect" || status.type === "reconnect") react();
+    }
+  };
+  // The iterator ends with the connection; a connection that fails ends its users by other ways.
+  watch().catch(() => {});
+  return () => {
+    watching = false;
+  };
+}
+
+function readAnswer(message: Message): PublishAnswer {
+  const status = message.headers?.code ?? 0;
+  if (status >= 400) {
+    return { kind: "unanswered", description: message.headers?.description ?? `status ${status}` };
+  }
+  const text = decoder.decode(message.data);
+  // {"stream":"JOBS","seq":123,...}: no name of ours has a quote, so this is found where it is.
+  const at = text.indexOf('"seq":');
+  if (at > 0 && !text.startsWith('{"error"')) {
+    const sequence = Number.parseInt(text.slice(at + 6), 10);
+    return { kind: "stored", sequence, duplicate: text.includes('"duplicate":true') };
+  }
+  return readRefusal(text);
+}
+
+function readRefusal(text: string): PublishAnswer {
+  const code = Number(/"err_code":(\d+)/.exec(text)?.[1] ?? 0);
+  const description = /"description":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text.slice(0, 200);
+  return { kind: "refused", code, description };
+}

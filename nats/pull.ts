@@ -1,0 +1,151 @@
+/**
+ * Pulling work from a consumer: always as much as there is room for, never more.
+ *
+ * @module
+ */
+
+import type { Connection, Message } from "./connection.ts";
+import { errorMessage } from "./errors.ts";
+import { onReconnect } from "./publisher.ts";
+
+/** What is pulled, and where it goes. */
+export interface PullOptions {
+  /** The stream. */
+  readonly stream: string;
+  /** The durable consumer. */
+  readonly consumer: string;
+  /** Prefix of reply subjects. */
+  readonly inboxPrefix: string;
+  /** How many more messages there is room for, those asked for already included. */
+  readonly room: () => number;
+  /** Takes a message. */
+  readonly onMessage: (message: Message) => void;
+  /** Told what goes wrong; pulling goes on all the same. */
+  readonly onTrouble: (description: string) => void;
+}
+
+/** A running pull. */
+export interface Pull {
+  /** Asks for more if there is room; to be called when room has grown. */
+  refill(): void;
+  /** Stops asking, and resolves when all that was under way has arrived. */
+  stop(): Promise<void>;
+}
+
+interface Request {
+  remaining: number;
+  expiresAt: number;
+}
+
+/** How long one request waits at the server. */
+const EXPIRES_MS = 20_000;
+/** The server says so often that it is there; three missed, and it is asked again. */
+const HEARTBEAT_MS = 5_000;
+const RETRY_MS = 250;
+/** How long a server may take to say that nothing more comes. */
+const DRAIN_MS = 1_000;
+
+/**
+ * Keeps requests open at the server as long as there is room, through reconnects, elections and
+ * requests that were lost.
+ */
+export function startPull(nc: Connection, options: PullOptions): Pull {
+  const inbox = `${options.inboxPrefix}.${crypto.randomUUID().replaceAll("-", "")}.`;
+  const subject = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`;
+  const requests = new Map<number, Request>();
+  let lastRequest = 0;
+  let pulling = true;
+  let heardAt = Date.now();
+  let retryTimer: ReturnType<typeof setTimeout> | undefined;
+
+  const asked = () => {
+    let sum = 0;
+    for (const { remaining } of requests.values()) sum += remaining;
+    return sum;
+  };
+  const refill = () => {
+    if (!pulling || nc.isClosed()) return;
+    const open = asked();
+    const missing = options.room() - open;
+    // Many small requests cost more than they bring: wait until half of the room is free.
+    if (missing <= 0 || (open > 0 && missing < open)) return;
+    const id = ++lastRequest;
+    requests.set(id, { remaining: missing, expiresAt: Date.now() + EXPIRES_MS });
+    const body = {
+      batch: missing,
+      expires: EXPIRES_MS * 1_000_000,
+      idle_heartbeat: HEARTBEAT_MS * 1_000_000,
+    };
+    nc.publish(subject, JSON.stringify(body), { reply: inbox + id });
+  };
+  const later = () => {
+    retryTimer ??= setTimeout(() => {
+      retryTimer = undefined;
+      refill();
+    }, RETRY_MS);
+  };
+  const forgetAll = () => {
+    requests.clear();
+    heardAt = Date.now();
+    later();
+  };
+  const subscription = nc.subscribe(`${inbox}*`, {
+    callback(error, message) {
+      if (error !== null) return options.onTrouble(errorMessage(error));
+      heardAt = Date.now();
+      if (isWork(message)) return deliver(message);
+      readStatus(Number(message.subject.slice(inbox.length)), message);
+    },
+  });
+  const deliver = (message: Message) => {
+    // Work shows its own subject and not the request's; the server serves the oldest request first.
+    const [oldest] = requests;
+    if (oldest !== undefined && --oldest[1].remaining <= 0) requests.delete(oldest[0]);
+    options.onMessage(message);
+    refill();
+  };
+  const readStatus = (id: number, message: Message) => {
+    const code = message.headers?.code ?? 0;
+    if (code === 100) return;
+    requests.delete(id);
+    // 404 and 408: nothing came in time; anything else is trouble, and not to be asked in a hurry.
+    if (code === 404 || code === 408) return refill();
+    options.onTrouble(`${code} ${message.headers?.description ?? ""}`.trim());
+    later();
+  };
+  const watchdog = setInterval(() => {
+    const now = Date.now();
+    for (const [id, request] of requests) {
+      if (now > request.expiresAt + HEARTBEAT_MS) requests.delete(id);
+    }
+    if (requests.size > 0 && now - heardAt > 3 * HEARTBEAT_MS) {
+      options.onTrouble("the server went silent, asking again");
+      forgetAll();
+    }
+    refill();
+  }, 1_000);
+  const stopWatching = onReconnect(nc, forgetAll);
+  refill();
+
+  return {
+    refill,
+    async stop() {
+      pulling = false;
+      stopWatching();
+      clearInterval(watchdog);
+      if (retryTimer !== undefined) clearTimeout(retryTimer);
+      // Draining ends the subscription at the server first and here last, so nothing falls between;
+      // without a connection there is nothing under way, and nothing that would answer.
+      if (!nc.isClosed()) await Promise.race([subscription.drain(), pause(DRAIN_MS)]);
+    },
+  };
+}
+
+/** Work comes under its own subject with an acknowledgement to reply to; what the server says has neither. */
+function isWork(message: Message): boolean {
+  return message.reply?.startsWith("$JS.ACK.") === true;
+}
+
+function pause(waitMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, waitMs));
+}
