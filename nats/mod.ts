@@ -51,3 +51,4 @@ export {
   type PublisherOptions,
 } from "./publisher.ts";
 export { type Pull, type PullOptions, startPull } from "./pull.ts";
+export type { ApiRequestOptions } from "./js_api.ts";
