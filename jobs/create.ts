@@ -16,6 +16,7 @@ import {
   type Result,
   type StandardSchema,
 } from "../protocol/mod.ts";
+import { claimKey } from "./idempotency.ts";
 import { createJobContext } from "./job_context.ts";
 import type { Lifecycle, WriteOutcome } from "./lifecycle.ts";
 import { validatePayload } from "./payload.ts";
@@ -30,6 +31,10 @@ export interface CreateOptions {
   readonly maxTries?: number;
   /** The caller's request, for correlation. */
   readonly requestId?: string;
+  /** The same key gives the same job back, in whatever process, as long as the window lasts. */
+  readonly idempotencyKey?: string;
+  /** How long the key is remembered; a day. */
+  readonly idempotencyWindowMs?: number;
 }
 
 /** Why a job was not created, or is not known to be. */
@@ -42,6 +47,8 @@ export type CreateFailure =
   | "not-serializable"
   /** `JOBS` is at its limit. */
   | "stream-full"
+  /** The idempotency key was used with another payload. */
+  | "idempotency-conflict"
   /** The server refuses for another reason. */
   | "refused"
   /** No answer: the job may exist or not; `jobId` tells which to look for. */
@@ -49,7 +56,7 @@ export type CreateFailure =
 
 /** A job that was not created, or is not known to be. */
 export class CreateError extends JobsError<CreateFailure> {
-  /** The job that may or may not exist, when `reason` is `unconfirmed`. */
+  /** The job that may or may not exist (`unconfirmed`), or that stands there (`idempotency-conflict`). */
   readonly jobId?: string;
 
   /** Makes the error with its reason and sentence. */
@@ -74,6 +81,8 @@ export interface CreateDependencies {
   readonly clock: () => number;
 }
 
+const DAY_MS = 86_400_000;
+
 // Ids of one process grow also within a millisecond, and cost next to nothing.
 const nextJobId = monotonicFactory();
 // deno-lint-ignore no-control-regex -- refusing control characters is the point
@@ -96,9 +105,11 @@ export async function createJob(
     );
   }
   const now = clock();
+  const claimed = await claimId(lifecycle, queue, payload, options, now);
+  if (!claimed.ok) return claimed;
   const deadline = deadlineOf(options, settings, now);
   const event: JobCreatedEvent = {
-    jobId: nextJobId(now),
+    jobId: claimed.value,
     service: queue.service,
     jobType: queue.jobType,
     eventType: "created",
@@ -111,10 +122,40 @@ export async function createJob(
     maxTries: options.maxTries ?? settings.maxDeliver,
     ...(deadline !== undefined && { deadline }),
   };
-  const outcome = await lifecycle.write(event, { expect: { lastSequence: 0 } });
-  // Only we know this id, so a conflict can only be with our own write.
+  const outcome = await lifecycle.write(event, { expect: { lastSequence: 0, ownSequence: 0 } });
+  // The id is ours, or our key's: a conflict means that the job is there already.
   if (outcome.kind === "stored" || outcome.kind === "lost") return ok(event.jobId);
   return err(createError(outcome, event.jobId));
+}
+
+/** The job's id: a fresh one, or the one that the idempotency key stands for. */
+async function claimId(
+  { connection, publisher }: Lifecycle,
+  queue: QueueAddress,
+  payload: unknown,
+  { idempotencyKey, idempotencyWindowMs: windowMs = DAY_MS }: CreateOptions,
+  now: number,
+): Promise<Result<string, CreateError>> {
+  const jobId = nextJobId(now);
+  if (idempotencyKey === undefined) return ok(jobId);
+  const claim = await claimKey({
+    connection,
+    publisher,
+    queue,
+    idempotencyKey,
+    payload,
+    jobId,
+    windowMs,
+    now,
+  });
+  if (claim.kind === "job") return ok(claim.jobId);
+  if (claim.kind === "other-payload") {
+    const message =
+      `Cannot create: the idempotency key stands for job ${claim.jobId}, which has another payload`;
+    return err(new CreateError("idempotency-conflict", message, claim.jobId));
+  }
+  const message = `Cannot create: the idempotency key cannot be claimed, ${claim.description}`;
+  return err(new CreateError("refused", message));
 }
 
 function deadlineOf(

@@ -69,6 +69,8 @@ export interface Lifecycle extends Disposable {
   readonly connection: Connection;
   /** What the server can do. */
   readonly capabilities: ServerCapabilities;
+  /** Where publishes go. */
+  readonly publisher: Publisher;
   /** Stores an event, through reconnects, elections and restarts. */
   write(event: JobEvent, options?: WriteOptions): Promise<WriteOutcome>;
   /** Reads a job: the newest event of each kind, folded. Throws when the server does not answer. */
@@ -99,6 +101,7 @@ export function openLifecycle(options: LifecycleOptions): Lifecycle {
   return {
     connection,
     capabilities,
+    publisher,
     write: (event, write = {}) => writeEvent({ connection, capabilities, publisher }, event, write),
     async read(job, budgetMs = WRITE_BUDGET_MS) {
       const giveUpAt = Date.now() + budgetMs;

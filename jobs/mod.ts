@@ -49,3 +49,4 @@ export {
   type Service,
   type ServiceOptions,
 } from "./service.ts";
+export { MigrationError, type QueueReason, type RegistryFailure } from "./queue_registry.ts";

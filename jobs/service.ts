@@ -15,6 +15,7 @@ import {
 import {
   type AsyncResult,
   asyncResult,
+  declareQueue,
   err,
   JobsError,
   ok,
@@ -29,6 +30,7 @@ import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
 import { type JobsLog, silentLog } from "./log.ts";
 import { type Presence, startPresence } from "./presence.ts";
 import { createQueue, type JobQueue, type QueueInternals } from "./queue.ts";
+import { recordQueues } from "./queue_registry.ts";
 import { onStopSignal } from "./_stop_signals.ts";
 import { randomHex } from "./_random.ts";
 import { startWorker, type Worker } from "./worker.ts";
@@ -49,6 +51,8 @@ export interface ServiceOptions<List extends readonly Middleware<never>[]> exten
   readonly middleware?: List;
   /** Told what happens; silent when left out. */
   readonly log?: JobsLog;
+  /** Queues whose declaration may change in a way that can hurt work under way; `true` for all. */
+  readonly allowMigration?: boolean | readonly string[];
   /** Whether `wait()` stops at SIGTERM and SIGINT; true. */
   readonly signals?: boolean;
 }
@@ -120,7 +124,7 @@ async function connectOnce<Queues extends QueueMap, List extends readonly Middle
 function connectOptions(options: ServiceOptions<readonly Middleware<never>[]>): ConnectOptions {
   const { connection: _c, provision: _p, drainMs: _d, instanceId: _i, version: _v, ...rest } =
     options;
-  const { middleware: _m, log: _l, signals: _s, ...connect } = rest;
+  const { middleware: _m, log: _l, signals: _s, allowMigration: _a, ...connect } = rest;
   return connect;
 }
 
@@ -158,6 +162,17 @@ function createService<Queues extends QueueMap, Context extends object>(
   );
 
   const startOnce = async (): Promise<Result<void, JobsError>> => {
+    const { connection, publisher } = lifecycle;
+    const recorded = await recordQueues({
+      connection,
+      publisher,
+      service: definition.service,
+      declarations: [...queues.values()].map((queue) =>
+        declareQueue(queue.address, queue.definition)
+      ),
+      allowMigration: options.allowMigration ?? false,
+    });
+    if (!recorded.ok) return recorded;
     const handled = [...queues.values()].filter((queue) => queue.handler() !== undefined);
     for (const { address, settings } of handled) {
       const giveUpAt = Date.now() + 15_000;

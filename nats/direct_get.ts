@@ -21,6 +21,8 @@ export interface StoredMessage {
   readonly data: Uint8Array;
   /** Whether the server itself wrote it, as a reply on somebody's behalf: not to be believed. */
   readonly forged: boolean;
+  /** Whether it marks a deleted entry of a bucket. */
+  readonly deleted: boolean;
 }
 
 /**
@@ -59,5 +61,6 @@ function readStored(message: Message): StoredMessage | undefined {
     // The server adds its headers to those that were stored: twice means that the stored message
     // was itself such an answer, sent to a subject that its sender could not publish to.
     forged: headers.values("Nats-Stream").length > 1,
+    deleted: headers.get("KV-Operation") !== "",
   };
 }

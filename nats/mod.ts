@@ -52,3 +52,4 @@ export {
 } from "./publisher.ts";
 export { type Pull, type PullOptions, startPull } from "./pull.ts";
 export type { ApiRequestOptions } from "./js_api.ts";
+export { type BucketEntry, deleteEntry, type EntryWrite, readEntry, writeEntry } from "./bucket.ts";

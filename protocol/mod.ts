@@ -114,6 +114,7 @@ export {
   bucketSubject,
   durableName,
   eventFilter,
+  idempotencyRecordKey,
   jobFilter,
   JOBS_STREAM,
   KEYS_BUCKET,
@@ -129,6 +130,7 @@ export {
   presenceSubject,
   type QueueAddress,
   queueEventFilter,
+  queueRegistryKey,
   serviceFilter,
   servicePresenceFilter,
   serviceWorkFilter,
@@ -188,3 +190,11 @@ export {
 } from "./topology.ts";
 export { type StreamDrift, streamDrift, UPDATABLE_FIELDS } from "./drift.ts";
 export { foldLatest, type JobSnapshot, type SequencedEvent } from "./fold_latest.ts";
+export { decodeQueueRecord } from "./queue_declaration_schema.ts";
+export {
+  type Permissions,
+  permissionsConfig,
+  serviceInboxPrefix,
+  servicePermissions,
+} from "./permissions.ts";
+export { canonicalJson } from "./schema_change.ts";

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { countSchema, nameSchema } from "./_fields.ts";
 import type { QueueDeclaration } from "./queue_declaration.ts";
+import { err, ok, type Result } from "./result.ts";
 
 /** The schema of a recorded declaration. */
 export const queueDeclarationSchema: z.ZodType<QueueDeclaration> = z.object({
@@ -37,3 +38,18 @@ export const queueDeclarationSchema: z.ZodType<QueueDeclaration> = z.object({
   resultSchema: z.union([z.boolean(), z.record(z.string(), z.unknown())]).exactOptional(),
   schemaVersion: z.string().exactOptional(),
 });
+
+const recordSchema = z.object({ version: z.literal(1), queues: z.array(queueDeclarationSchema) });
+const decoder = new TextDecoder();
+
+/** Reads the recorded declarations of a service; nothing recorded is an empty list. */
+export function decodeQueueRecord(
+  value: Uint8Array | undefined,
+): Result<readonly QueueDeclaration[], string> {
+  if (value === undefined) return ok([]);
+  try {
+    return ok(recordSchema.parse(JSON.parse(decoder.decode(value))).queues);
+  } catch (cause) {
+    return err(cause instanceof Error ? cause.message : String(cause));
+  }
+}

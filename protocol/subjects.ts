@@ -116,6 +116,16 @@ export function keyStateKey(queue: QueueAddress, keyHash: string): string {
   return `${queue.service}.${queue.jobType}.${keyHash}`;
 }
 
+/** Key of a service's declared queues in {@linkcode META_BUCKET}. */
+export function queueRegistryKey(service: string): string {
+  return `${service}.queues`;
+}
+
+/** Key of an idempotency record in {@linkcode META_BUCKET}; the hash is of the caller's key. */
+export function idempotencyRecordKey(queue: QueueAddress, keyHash: string): string {
+  return `${queue.service}.idempotency.${queue.jobType}.${keyHash}`;
+}
+
 /** Name of the stream behind a bucket. */
 export function bucketStream(bucket: string): string {
   return `KV_${bucket}`;

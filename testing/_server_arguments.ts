@@ -48,11 +48,14 @@ export function serverArguments(settings: ServerSettings): string[] {
   return [...config, ...own, ...storage, ...(routes === undefined ? [] : routeArguments(routes))];
 }
 
+/**
+ * Every node is told all routes, its own too: at its first start a server takes the number of its
+ * routes for the size of the cluster, and with one less two nodes would do for a cluster of four.
+ */
 function routeArguments({ clusterName, port, peers }: ClusterRoutes): string[] {
   const routeUrl = (peer: number) => `nats://127.0.0.1:${peer}`;
-  const others = peers.filter((peer) => peer !== port).map(routeUrl);
   return [
     ...["--cluster_name", clusterName, "--cluster", routeUrl(port)],
-    ...["--routes", others.join(",")],
+    ...["--routes", peers.map(routeUrl).join(",")],
   ];
 }

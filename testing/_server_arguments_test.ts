@@ -15,11 +15,11 @@ Deno.test("serverArguments() names the configuration file only when there is one
   assert.ok(line.startsWith("-c /tmp/x/server.conf "));
 });
 
-Deno.test("serverArguments() routes to every other node and not to itself", () => {
+Deno.test("serverArguments() routes to every node, itself too", () => {
   const routes = { clusterName: "c", port: 20011, peers: [20010, 20011, 20012] };
   const line = serverArguments({ ...settings, routes }).join(" ");
   assert.ok(line.endsWith(
     "--cluster_name c --cluster nats://127.0.0.1:20011 " +
-      "--routes nats://127.0.0.1:20010,nats://127.0.0.1:20012",
+      "--routes nats://127.0.0.1:20010,nats://127.0.0.1:20011,nats://127.0.0.1:20012",
   ));
 });

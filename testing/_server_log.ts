@@ -28,7 +28,11 @@ export function lastWords(log: string): string {
   return lines.map((line) => `  ${line}`).join("\n");
 }
 
-/** Whether a server ended because another process listens on one of its ports. */
+/**
+ * Whether a server ended because another process listens on one of its ports. Only the last lines
+ * count: those before may tell of an earlier start.
+ */
 export function tellsOfTakenPort(log: string): boolean {
-  return /\[FTL\].*(address already in use|Only one usage of each socket address)/.test(log);
+  const end = log.trimEnd().split("\n").slice(-5).join("\n");
+  return /\[FTL\].*(address already in use|Only one usage of each socket address)/.test(end);
 }

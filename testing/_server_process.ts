@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import process from "node:process";
 import { onProcessExit } from "./_exit_cleanup.ts";
 import { poll } from "./_poll.ts";
 import { placesIn, serverArguments, type ServerSettings } from "./_server_arguments.ts";
@@ -34,6 +35,8 @@ export interface SpawnOptions {
   readonly onSpawn: (pid: number) => void;
 }
 
+type Signal = "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT";
+
 /** How long a server may take to close its files before it is killed. */
 const patienceMs = 5_000;
 
@@ -50,17 +53,20 @@ export async function spawnServer(
 ): Promise<ServerProcess> {
   const places = placesIn(settings.folder);
   const child = spawnWithLog(path, serverArguments(settings), places.log);
-  const forget = onProcessExit(() => void child.kill("SIGKILL"));
-  const gone = once(child, "exit").then(forget, forget);
   const { pid } = child;
   if (pid === undefined) throw new Error(`Cannot start ${path}: no process could be created`);
   onSpawn(pid);
-  const hasExited = () => child.exitCode !== null || child.signalCode !== null;
-  const signal = (name: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT") => {
-    if (!hasExited()) child.kill(name);
+  let hasExited = false;
+  const signal = (name: Signal) => {
+    if (!hasExited) signalChild(pid, name);
   };
+  const forget = onProcessExit(() => signal("SIGKILL"));
+  const gone = once(child, "exit").catch(() => {}).then(() => {
+    hasExited = true;
+    forget();
+  });
   const end = async (name: "SIGKILL" | "SIGTERM") => {
-    if (hasExited()) return;
+    if (hasExited) return;
     // An idle child does not keep this process alive, but one that is waited for has to.
     child.ref();
     signal(name);
@@ -72,7 +78,7 @@ export async function spawnServer(
   };
 
   const ports = await poll(
-    async () => hasExited() ? "none" : await readPorts(places.ports, pid),
+    async () => hasExited ? "none" : await readPorts(places.ports, pid),
     { everyMs: 5, timeoutMs: startTimeoutMs },
   );
   if (ports === undefined || ports === "none") {
@@ -84,7 +90,7 @@ export async function spawnServer(
       readLogTail(places.log),
     );
   }
-  return { pid, ...ports, hasExited, signal, end };
+  return { pid, ...ports, hasExited: () => hasExited, signal, end };
 }
 
 /** The log goes to a file: a pipe that nobody empties would stop the server one day. */
@@ -102,6 +108,19 @@ function spawnWithLog(
     return child;
   } finally {
     closeSync(log);
+  }
+}
+
+/**
+ * Signals a child by its number, because Deno lets a child object be signalled only once and takes
+ * a paused child for an ended one. The number stays the child's until its exit is noticed; between
+ * that and our being told, there is nobody to signal.
+ */
+function signalChild(pid: number, name: Signal): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
 }
 

@@ -2,10 +2,15 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
-import { connect as connectSocket } from "node:net";
+import { once } from "node:events";
+import { connect as connectSocket, createServer } from "node:net";
+import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
-import { type NatsServer, startNatsServer } from "../testing/mod.ts";
+import { findNatsServer, type NatsServer, startNatsServer } from "../testing/mod.ts";
+import { launchServer } from "../testing/nats_server.ts";
+import { PortTakenError } from "../testing/_server_process.ts";
 
 /** Whether something accepts connections there. */
 function isListening(port: number, host = "127.0.0.1"): Promise<boolean> {
@@ -21,7 +26,9 @@ function isListening(port: number, host = "127.0.0.1"): Promise<boolean> {
   });
 }
 
+/** Whether the process and the folders are really gone, and not only said to be. */
 function isStopped(server: NatsServer): boolean {
+  assert.throws(() => process.kill(server.pid, 0), { code: "ESRCH" });
   return !server.running && !existsSync(dirname(server.storeDir));
 }
 
@@ -51,6 +58,7 @@ for (const [version, pattern] of [["newest", /^2\.1[2-9]\./], ["floor", /^2\.10\
     for (let count = 1; count <= 50; count++) await jetstream(connection).publish("test.one");
 
     await server.kill();
+    assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
     assert.equal(server.running, false);
     assert.equal(await isListening(port), false);
     await server.restart();
@@ -174,4 +182,23 @@ Deno.test("startNatsServer() starts twenty servers at once", async () => {
   assert.equal(new Set(servers.map((server) => server.port)).size, 20);
   await Promise.all(servers.map((server) => server.stop()));
   assert.ok(servers.every(isStopped));
+});
+
+Deno.test("restart() waits while another process has the port", async () => {
+  await using server = await startNatsServer();
+  await server.kill();
+  const squatter = createServer();
+  await once(squatter.listen(server.port, "127.0.0.1"), "listening");
+  const restarted = server.restart();
+  while (!server.log().includes("address already in use")) await delay(10);
+  await once(squatter.close(), "close");
+  await restarted;
+  assert.ok(await isListening(server.port));
+});
+
+Deno.test("launchServer() tells a taken port from other failures", async () => {
+  await using server = await startNatsServer();
+  const found = await findNatsServer();
+  const options = { ...found, name: "second", config: undefined, startTimeoutMs: 10_000 };
+  await assert.rejects(launchServer({ ...options, port: server.port }), PortTakenError);
 });
