@@ -5,20 +5,19 @@
  */
 
 import { monotonicFactory } from "ulid";
-import { API_ERROR } from "../nats/mod.ts";
 import {
   err,
   type JobCreatedEvent,
-  JobsError,
   ok,
   type QueueAddress,
   type QueueSettings,
   type Result,
   type StandardSchema,
 } from "../protocol/mod.ts";
+import { CreateError, createError } from "./create_error.ts";
 import { claimKey } from "./idempotency.ts";
 import { createJobContext } from "./job_context.ts";
-import type { Lifecycle, WriteOutcome } from "./lifecycle.ts";
+import type { Lifecycle } from "./lifecycle.ts";
 import { validatePayload } from "./payload.ts";
 
 /** What one job can be told beside its payload. */
@@ -35,36 +34,6 @@ export interface CreateOptions {
   readonly idempotencyKey?: string;
   /** How long the key is remembered; a day. */
   readonly idempotencyWindowMs?: number;
-}
-
-/** Why a job was not created, or is not known to be. */
-export type CreateFailure =
-  /** The payload does not fit the queue's schema. */
-  | "invalid-payload"
-  /** The payload is larger than the server takes. */
-  | "too-large"
-  /** JSON cannot hold the payload. */
-  | "not-serializable"
-  /** `JOBS` is at its limit. */
-  | "stream-full"
-  /** The idempotency key was used with another payload. */
-  | "idempotency-conflict"
-  /** The server refuses for another reason. */
-  | "refused"
-  /** No answer: the job may exist or not; `jobId` tells which to look for. */
-  | "unconfirmed";
-
-/** A job that was not created, or is not known to be. */
-export class CreateError extends JobsError<CreateFailure> {
-  /** The job that may or may not exist (`unconfirmed`), or that stands there (`idempotency-conflict`). */
-  readonly jobId?: string;
-
-  /** Makes the error with its reason and sentence. */
-  constructor(reason: CreateFailure, message: string, jobId?: string) {
-    super(reason, message);
-    this.name = "CreateError";
-    if (jobId !== undefined) this.jobId = jobId;
-  }
 }
 
 /** What creating needs. */
@@ -90,10 +59,26 @@ const HEADER_TEXT = /^[^\u0000-\u001f\u007f]{1,512}$/;
 
 /** Creates a job and gives its id once it is stored. */
 export async function createJob(
-  { lifecycle, queue, settings, payload: schema, clock }: CreateDependencies,
+  dependencies: CreateDependencies,
   payload: unknown,
   options: CreateOptions = {},
 ): Promise<Result<string, CreateError>> {
+  const built = await buildCreated(dependencies, payload, options);
+  if (!built.ok) return built;
+  const event = built.value;
+  const expect = { lastSequence: 0, ownSequence: 0 };
+  const outcome = await dependencies.lifecycle.write(event, { expect });
+  // The id is ours, or our key's: a conflict means that the job is there already.
+  if (outcome.kind === "stored" || outcome.kind === "lost") return ok(event.jobId);
+  return err(createError(outcome, event.jobId));
+}
+
+/** Judges the payload and makes the `created` event of a job. */
+export async function buildCreated(
+  { lifecycle, queue, settings, payload: schema, clock }: CreateDependencies,
+  payload: unknown,
+  options: CreateOptions = {},
+): Promise<Result<JobCreatedEvent, CreateError>> {
   checkOptions(options);
   const judged = await validatePayload(schema, payload);
   if (!judged.ok) {
@@ -108,7 +93,7 @@ export async function createJob(
   const claimed = await claimId(lifecycle, queue, payload, options, now);
   if (!claimed.ok) return claimed;
   const deadline = deadlineOf(options, settings, now);
-  const event: JobCreatedEvent = {
+  return ok({
     jobId: claimed.value,
     service: queue.service,
     jobType: queue.jobType,
@@ -121,11 +106,7 @@ export async function createJob(
     payload: payload === undefined ? null : payload,
     maxTries: options.maxTries ?? settings.maxDeliver,
     ...(deadline !== undefined && { deadline }),
-  };
-  const outcome = await lifecycle.write(event, { expect: { lastSequence: 0, ownSequence: 0 } });
-  // The id is ours, or our key's: a conflict means that the job is there already.
-  if (outcome.kind === "stored" || outcome.kind === "lost") return ok(event.jobId);
-  return err(createError(outcome, event.jobId));
+  });
 }
 
 /** The job's id: a fresh one, or the one that the idempotency key stands for. */
@@ -185,33 +166,5 @@ function checkOptions({ maxTries, requestId, deadlineMs, deadline }: CreateOptio
     throw new TypeError(
       `Cannot create: requestId is ${shown}, not a text of 1 to 512 characters without line breaks`,
     );
-  }
-}
-
-function createError(
-  outcome: Exclude<WriteOutcome, { kind: "stored" | "lost" }>,
-  jobId: string,
-): CreateError {
-  switch (outcome.kind) {
-    case "too-large":
-      return new CreateError(
-        "too-large",
-        `Cannot create: the job makes a message of ${outcome.bytes} bytes, the server takes ${outcome.most}`,
-      );
-    case "unwritable":
-      return new CreateError("not-serializable", `Cannot create: ${outcome.description}`);
-    case "unconfirmed":
-      return new CreateError(
-        "unconfirmed",
-        `Cannot tell whether job ${jobId} was created: ${outcome.description}`,
-        jobId,
-      );
-    case "refused":
-      return outcome.code === API_ERROR.streamFull
-        ? new CreateError(
-          "stream-full",
-          `Cannot create: the stream is at its limit, ${outcome.description}`,
-        )
-        : new CreateError("refused", `Cannot create: the server refuses, ${outcome.description}`);
   }
 }

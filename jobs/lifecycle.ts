@@ -226,6 +226,14 @@ function eventHeaders(
   return headers;
 }
 
+/** Headers of a `created` event that expects its job not to exist. */
+export function createdHeaders(
+  capabilities: ServerCapabilities,
+  event: JobEvent,
+): [string, string][] {
+  return eventHeaders(capabilities, event, { lastSequence: 0, ownSequence: 0 });
+}
+
 /** Looks for our own write in the history: the same bytes under the same subject. */
 async function findOwn(
   connection: Connection,

@@ -13,7 +13,8 @@ export {
   createCommands,
   type RetryOptions,
 } from "./commands.ts";
-export { CreateError, type CreateFailure, type CreateOptions } from "./create.ts";
+export type { CreateOptions } from "./create.ts";
+export { CreateError, type CreateFailure } from "./create_error.ts";
 export {
   defineJobs,
   type PayloadInput,
@@ -42,7 +43,7 @@ export {
   type WriteOutcome,
 } from "./lifecycle.ts";
 export { type JobsLog, type LogLevel } from "./log.ts";
-export type { JobQueue, QueueRef, SubmitOutcome } from "./queue.ts";
+export type { CreateManyOptions, JobQueue, QueueRef, SubmitOutcome } from "./queue.ts";
 export {
   type ConnectFailure,
   connectService,

@@ -9,6 +9,7 @@ import {
   asyncResult,
   err,
   isJobId,
+  type JobCreatedEvent,
   ok,
   type QueueAddress,
   type QueueDefinition,
@@ -16,7 +17,9 @@ import {
   type Result,
 } from "../protocol/mod.ts";
 import type { Commands } from "./commands.ts";
-import { type CreateError, createJob, type CreateOptions } from "./create.ts";
+import { buildCreated, createJob, type CreateOptions } from "./create.ts";
+import { createAtomically } from "./create_atomic.ts";
+import type { CreateError } from "./create_error.ts";
 import type { PayloadInput, ResultOutput } from "./define.ts";
 import {
   type AddedBy,
@@ -28,6 +31,7 @@ import {
 import type { BoundHandler } from "./job_life.ts";
 import { createJobRef, type JobRef } from "./job_ref.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { inCreateSpan, inProcessSpan } from "./telemetry.ts";
 
 /** A reference to a job of a queue. */
 export type QueueRef<Queue extends QueueDefinition> = JobRef<
@@ -46,6 +50,12 @@ export type SubmitOutcome<Queue extends QueueDefinition> =
   /** A new job took the place of a waiting one. */
   | { readonly kind: "replaced"; readonly ref: QueueRef<Queue>; readonly replacedJobId: string };
 
+/** How many jobs are created. */
+export interface CreateManyOptions extends Omit<CreateOptions, "idempotencyKey"> {
+  /** All or nothing, up to 1000, where the server can (2.12); then all results are alike. */
+  readonly atomic?: boolean;
+}
+
 /** One queue of a service. */
 export interface JobQueue<Queue extends QueueDefinition, Context extends object> {
   /** Creates a job; Ok when it is stored. */
@@ -58,7 +68,7 @@ export interface JobQueue<Queue extends QueueDefinition, Context extends object>
   /** Creates many jobs at once; a result for each, in their order. */
   createMany(
     payloads: readonly PayloadInput<Queue>[],
-    options?: CreateOptions,
+    options?: CreateManyOptions,
   ): Promise<Result<QueueRef<Queue>, CreateError>[]>;
   /** Refers to a job by its id. */
   ref(jobId: string): QueueRef<Queue>;
@@ -122,8 +132,18 @@ export function createQueue(
     clock: Date.now,
   };
   const create = async (payload: unknown, options?: CreateOptions) => {
-    const created = await createJob(dependencies, payload, options);
+    const created = await inCreateSpan(address, () => createJob(dependencies, payload, options));
     return created.ok ? ok(ref(created.value)) : err(created.error);
+  };
+  const createAll = async (payloads: readonly unknown[], options: CreateOptions) => {
+    const events: JobCreatedEvent[] = [];
+    for (const payload of payloads) {
+      const built = await buildCreated(dependencies, payload, options);
+      if (!built.ok) return payloads.map(() => built);
+      events.push(built.value);
+    }
+    const stored = await createAtomically(lifecycle, events);
+    return events.map((event) => stored.ok ? ok(ref(event.jobId)) : stored);
   };
   const facade: JobQueue<QueueDefinition, object> = {
     create: (payload, options) => asyncResult(create(payload, options)),
@@ -133,7 +153,8 @@ export function createQueue(
         ? { kind: "accepted", ref: created.value }
         : { kind: "rejected", error: created.error };
     },
-    async createMany(payloads, options) {
+    async createMany(payloads, { atomic, ...options } = {}) {
+      if (atomic === true) return await createAll(payloads, options);
       const results: Awaited<ReturnType<typeof create>>[] = [];
       for (let at = 0; at < payloads.length; at += MOST_IN_FLIGHT) {
         const part = payloads.slice(at, at + MOST_IN_FLIGHT);
@@ -156,7 +177,9 @@ export function createQueue(
       }
       // The types tie the handler to what the middleware adds; here it is only called.
       const call = handler as (input: HandlerInput<unknown>) => unknown;
-      bound = wrapHandler(call, [...parts.middleware, ...(options?.middleware ?? [])], address);
+      const middleware = [...parts.middleware, ...(options?.middleware ?? [])];
+      const wrapped = wrapHandler(call, middleware, address);
+      bound = (job, signal) => inProcessSpan(job, address, () => wrapped(job, signal));
     },
   };
   return { facade, internals: { address, definition, settings, handler: () => bound } };

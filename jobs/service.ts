@@ -11,11 +11,13 @@ import {
   ensureConsumer,
   errorMessage,
   provision,
+  requireWorkStream,
 } from "../nats/mod.ts";
 import {
   type AsyncResult,
   asyncResult,
   declareQueue,
+  durableName,
   err,
   JobsError,
   ok,
@@ -75,6 +77,9 @@ export interface Service<Queues extends QueueMap, Context extends object> extend
   /** Stops pulling, lets handlers finish, gives the rest back, and disconnects. */
   stop(): Promise<void>;
 }
+
+/** How long one question at start may take: longer than an election. */
+const START_BUDGET_MS = 15_000;
 
 /** Connects a service to NATS and, unless told not to, makes the streams that are missing. */
 export function connectService<
@@ -163,6 +168,13 @@ function createService<Queues extends QueueMap, Context extends object>(
 
   const startOnce = async (): Promise<Result<void, JobsError>> => {
     const { connection, publisher } = lifecycle;
+    const handled = [...queues.values()].filter((queue) => queue.handler() !== undefined);
+    const [first] = handled;
+    if (first !== undefined) {
+      const giveUpAt = Date.now() + START_BUDGET_MS;
+      const there = await requireWorkStream(connection, durableName(first.address), { giveUpAt });
+      if (!there.ok) return there;
+    }
     const recorded = await recordQueues({
       connection,
       publisher,
@@ -173,9 +185,8 @@ function createService<Queues extends QueueMap, Context extends object>(
       allowMigration: options.allowMigration ?? false,
     });
     if (!recorded.ok) return recorded;
-    const handled = [...queues.values()].filter((queue) => queue.handler() !== undefined);
     for (const { address, settings } of handled) {
-      const giveUpAt = Date.now() + 15_000;
+      const giveUpAt = Date.now() + START_BUDGET_MS;
       const consumer = workConsumer(address, settings);
       const ensured = await ensureConsumer(lifecycle.connection, consumer, { giveUpAt });
       if (!ensured.ok) return ensured;

@@ -58,6 +58,30 @@ export async function ensureConsumer(
   }
 }
 
+/**
+ * Tells at once when the work stream is missing. It asks for a queue's consumer, the one thing
+ * about the stream that a service may ask; whether that exists does not matter here.
+ */
+export async function requireWorkStream(
+  nc: Connection,
+  durable: string,
+  options: ApiRequestOptions,
+): Promise<Result<void, JobsError<ConsumerFailure>>> {
+  try {
+    await askJetStream(
+      nc,
+      `CONSUMER.INFO.${WORK_STREAM}.${durable}`,
+      undefined,
+      consumerSchema,
+      options,
+    );
+    return ok(undefined);
+  } catch (error) {
+    if (apiErrorCode(error) === API_ERROR.consumerNotFound) return ok(undefined);
+    return err(failure(durable, error));
+  }
+}
+
 function clash(name: string, found: string, wanted: string): JobsError<"consumer-clash"> {
   return new JobsError(
     "consumer-clash",

@@ -5,7 +5,7 @@
  */
 
 export { connectNats, type ConnectOptions } from "./connect.ts";
-export { type ConsumerFailure, ensureConsumer } from "./consumer.ts";
+export { type ConsumerFailure, ensureConsumer, requireWorkStream } from "./consumer.ts";
 export type {
   Connection,
   ConnectionStatus,

@@ -1,0 +1,91 @@
+/**
+ * Creating many jobs all or nothing: one atomic batch.
+ *
+ * @module
+ */
+
+import { API_ERROR, encodeHeaders, readLast } from "../nats/mod.ts";
+import {
+  encodeEvent,
+  err,
+  type JobCreatedEvent,
+  JOBS_STREAM,
+  lifecycleSubject,
+  ok,
+  type Result,
+} from "../protocol/mod.ts";
+import { CreateError } from "./create_error.ts";
+import { createdHeaders, type Lifecycle } from "./lifecycle.ts";
+import { randomHex } from "./_random.ts";
+
+/** The most that a server takes in one batch. */
+export const MOST_ATOMIC = 1_000;
+
+const ATTEMPTS = 4;
+
+/**
+ * Stores all of the events or none. Each expects that its job does not exist, so a batch that is
+ * repeated after silence cannot be stored twice.
+ */
+export async function createAtomically(
+  lifecycle: Lifecycle,
+  events: readonly JobCreatedEvent[],
+): Promise<Result<void, CreateError>> {
+  const { capabilities, publisher, connection } = lifecycle;
+  if (!capabilities.atomicBatches) {
+    const message =
+      `Cannot create atomically: nats-server ${capabilities.version} cannot, 2.12 can`;
+    return err(new CreateError("atomic-unsupported", message));
+  }
+  if (events.length > MOST_ATOMIC) {
+    const message = `Cannot create atomically: ${events.length} jobs, at most ${MOST_ATOMIC}`;
+    return err(new CreateError("too-many", message));
+  }
+  const bodies: Uint8Array[] = [];
+  for (const event of events) {
+    const encoded = encodeEvent(event);
+    if (!encoded.ok) {
+      return err(new CreateError("not-serializable", `Cannot create: ${encoded.error.message}`));
+    }
+    bodies.push(encoded.value);
+  }
+  const last = events.at(-1);
+  if (last === undefined) return ok(undefined);
+  let description = "";
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const batchId = randomHex(12);
+    const sent = events.map((event, index) => {
+      const headers = encodeHeaders([
+        ...createdHeaders(capabilities, event),
+        ["Nats-Batch-Id", batchId],
+        ["Nats-Batch-Sequence", String(index + 1)],
+        ...(event === last ? [["Nats-Batch-Commit", "1"]] as const : []),
+      ]);
+      const subject = lifecycleSubject(event, "created");
+      const data = bodies[index] ?? new Uint8Array();
+      // Only the commit is answered.
+      if (event === last) return publisher.publish(subject, data, headers);
+      connection.publish(subject, data, { headers });
+      return undefined;
+    });
+    const answer = await sent.at(-1);
+    if (answer === undefined || answer.kind === "stored") return ok(undefined);
+    if (answer.kind === "refused" && answer.code !== API_ERROR.wrongLastSequence) {
+      return err(new CreateError("refused", `Cannot create atomically: ${answer.description}`));
+    }
+    description = answer.description;
+    if (await exists(lifecycle, last)) return ok(undefined);
+  }
+  const message = `Cannot tell whether ${events.length} jobs were created: ${description}`;
+  return err(new CreateError("unconfirmed", message, last.jobId));
+}
+
+/** All or nothing: when the last is there, all are. */
+async function exists({ connection }: Lifecycle, event: JobCreatedEvent): Promise<boolean> {
+  const giveUpAt = Date.now() + 15_000;
+  const subject = lifecycleSubject(event, "created");
+  const stored = await readLast(connection, JOBS_STREAM, subject, { giveUpAt }).catch(() =>
+    undefined
+  );
+  return stored !== undefined;
+}
