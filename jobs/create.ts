@@ -7,6 +7,7 @@
 import { monotonicFactory } from "ulid";
 import {
   err,
+  isHeaderText,
   type JobCreatedEvent,
   ok,
   type QueueAddress,
@@ -54,9 +55,6 @@ const DAY_MS = 86_400_000;
 
 // Ids of one process grow also within a millisecond, and cost next to nothing.
 const nextJobId = monotonicFactory();
-// deno-lint-ignore no-control-regex -- refusing control characters is the point
-const HEADER_TEXT = /^[^\u0000-\u001f\u007f]{1,512}$/;
-
 /** Creates a job and gives its id once it is stored. */
 export async function createJob(
   dependencies: CreateDependencies,
@@ -161,7 +159,7 @@ function checkOptions({ maxTries, requestId, deadlineMs, deadline }: CreateOptio
   if (deadline !== undefined && Number.isNaN(deadline.getTime())) {
     throw new RangeError("Cannot create: deadline is not a valid date");
   }
-  if (requestId !== undefined && !HEADER_TEXT.test(requestId)) {
+  if (requestId !== undefined && !isHeaderText(requestId)) {
     const shown = JSON.stringify(requestId.slice(0, 80));
     throw new TypeError(
       `Cannot create: requestId is ${shown}, not a text of 1 to 512 characters without line breaks`,

@@ -39,15 +39,15 @@ export type Middleware<Added extends object = object> = (
 ) => Promise<unknown>;
 
 /** What a list of middleware adds in all. */
-export type AddedBy<List extends readonly Middleware<never>[]> = List extends
-  readonly [Middleware<infer Added>, ...infer Rest extends readonly Middleware<never>[]]
+export type AddedBy<List extends readonly Middleware[]> = List extends
+  readonly [Middleware<infer Added>, ...infer Rest extends readonly Middleware[]]
   ? Added & AddedBy<Rest>
   : object;
 
 /** Puts middleware around a handler, the first outermost. */
 export function wrapHandler(
   handler: (input: HandlerInput<unknown>) => unknown,
-  middleware: readonly Middleware<never>[],
+  middleware: readonly Middleware[],
   queue: QueueAddress,
 ): BoundHandler {
   if (middleware.length === 0) {

@@ -5,7 +5,7 @@
  */
 
 import { isSpanContextValid, type SpanContext, trace } from "@opentelemetry/api";
-import type { JobContext } from "../protocol/mod.ts";
+import { isHeaderText, type JobContext } from "../protocol/mod.ts";
 import { randomHex } from "./_random.ts";
 
 /**
@@ -29,13 +29,14 @@ export function contextHeaders(context: JobContext): readonly (readonly [string,
 }
 
 function inherited(span: SpanContext): Omit<JobContext, "requestId"> {
-  const { traceId, spanId, traceFlags, traceState } = span;
-  const flags = traceFlags.toString(16).padStart(2, "0");
-  const tracestate = traceState?.serialize();
+  const traceId = span.traceId.toLowerCase();
+  const flags = (span.traceFlags & 0xff).toString(16).padStart(2, "0");
+  const tracestate = span.traceState?.serialize() ?? "";
   return {
     traceId,
-    traceparent: `00-${traceId}-${spanId}-${flags}`,
-    ...(tracestate && { tracestate }),
+    traceparent: `00-${traceId}-${span.spanId.toLowerCase()}-${flags}`,
+    // A state that no event may carry is left behind: better an untold vendor than a lost job.
+    ...(isHeaderText(tracestate) && { tracestate }),
   };
 }
 

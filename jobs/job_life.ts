@@ -71,7 +71,19 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
   const abandonment = createAbandonment();
   let item: WorkItem | undefined;
   let running: RunningTry | undefined;
+  let lookPending = false;
 
+  const look = () => {
+    // An end that is heard while the start is being stored is looked at once it is.
+    lookPending = true;
+    if (item === undefined || running === undefined || !running.active) return;
+    const [watched, tried] = [item, running];
+    lookUntilClear(watched, tried, options).then((reason) => {
+      if (reason === undefined) return;
+      tried.active = false;
+      abandonment.abort(reason);
+    }, () => {});
+  };
   const live = async (): Promise<void> => {
     const read = readWorkItem(message, options.queue);
     if (!read.ok) return drop(message, read.error, options);
@@ -81,6 +93,7 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
       return settle(options.connection, item.reply, started.settlement);
     }
     running = started.running;
+    if (lookPending) look();
     const outcome = await performTry(item, started.payload, running, abandonment, options);
     running.active = false;
     const { settings, clock, random } = options;
@@ -99,12 +112,7 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
     ended,
     jobId: () => item?.jobId,
     abort: (reason) => abandonment.abort(reason),
-    lookAgain() {
-      if (item === undefined || running === undefined || !running.active) return;
-      lookAgain(item, running, options).then((reason) => {
-        if (reason !== undefined) abandonment.abort(reason);
-      }, () => {});
-    },
+    lookAgain: look,
   };
 }
 
@@ -157,6 +165,23 @@ async function performTry(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A core message can be heard before the stream has stored it, so one look is not enough. */
+const LOOK_AFTER_MS = [0, 20, 100, 500, 2_000];
+
+async function lookUntilClear(
+  item: WorkItem,
+  running: RunningTry,
+  options: LifeOptions,
+): Promise<JobAborted | undefined> {
+  for (const waitMs of LOOK_AFTER_MS) {
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (!running.active) return undefined;
+    const reason = await lookAgain(item, running, options);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
 }
 
 /** Why the handler must stop, if the history says so. What is heard is a hint; what is read decides. */

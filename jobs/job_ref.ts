@@ -148,7 +148,15 @@ function finished<Payload, Output>(job: JobView<Payload, Output>): FinishedJob<P
     return { state: "completed", result: job.result as Output, job };
   }
   const state = isTerminal(job.state) ? job.state : "dismissed";
-  return { state, error: job.lastError ?? job.reason ?? `the job is ${job.state}`, job };
+  return { state, error: whyEnded(job), job };
+}
+
+/** A job that was ended from outside ended for that reason, not for an earlier try's error. */
+function whyEnded(
+  { state, reason, lastError }: Pick<Job, "state" | "reason" | "lastError">,
+): string {
+  const byHand = state === "cancelled" || state === "dismissed";
+  return reason ?? (byHand ? undefined : lastError) ?? `the job is ${state}`;
 }
 
 async function readJob(
@@ -181,6 +189,9 @@ async function waitForEnd(
   { timeoutMs, signal }: WaitOptions,
 ): Promise<Result<Job, JobsError<WaitFailure>>> {
   const giveUpAt = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
+  const stopped = Promise.withResolvers<"stopped">();
+  const stop = () => stopped.resolve("stopped");
+  const stopTimer = timeoutMs === undefined ? undefined : setTimeout(stop, timeoutMs);
   let wake: () => void = () => {};
   let heard = false;
   const hint = () => {
@@ -192,19 +203,24 @@ async function waitForEnd(
       if (error !== null || tellsOfEnd(message.subject)) hint();
     },
   });
-  signal?.addEventListener("abort", hint, { once: true });
+  stopped.promise.then(hint);
+  signal?.addEventListener("abort", stop, { once: true });
   try {
     for (let lookMs = FIRST_LOOK_MS;; lookMs = Math.min(lookMs * 2, SLOWEST_LOOK_MS)) {
       heard = false;
       if (signal?.aborted) {
         return err(new JobsError("aborted", `Cannot wait for job ${address.jobId}: aborted`));
       }
-      const read = await readJob(lifecycle, address);
-      if (read.ok && isTerminal(read.value.state)) return read;
-      if (!read.ok && read.error.reason === "not-found") return read;
+      // The caller's limits hold also while there is no server to answer.
+      const read = await Promise.race([readJob(lifecycle, address), stopped.promise]);
+      if (read !== "stopped") {
+        if (read.ok && isTerminal(read.value.state)) return read;
+        if (!read.ok && read.error.reason === "not-found") return read;
+      }
+      if (signal?.aborted) continue;
       const leftMs = giveUpAt - Date.now();
       if (leftMs <= 0) {
-        const state = read.ok ? read.value.state : "not readable";
+        const state = read !== "stopped" && read.ok ? read.value.state : "not readable";
         const message =
           `Cannot wait longer for job ${address.jobId}: it is ${state} after ${timeoutMs} ms`;
         return err(new JobsError("timeout", message));
@@ -219,7 +235,8 @@ async function waitForEnd(
       });
     }
   } finally {
-    signal?.removeEventListener("abort", hint);
+    clearTimeout(stopTimer);
+    signal?.removeEventListener("abort", stop);
     if (!lifecycle.connection.isClosed()) subscription.unsubscribe();
   }
 }

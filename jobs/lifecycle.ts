@@ -105,12 +105,16 @@ export function openLifecycle(options: LifecycleOptions): Lifecycle {
     write: (event, write = {}) => writeEvent({ connection, capabilities, publisher }, event, write),
     async read(job, budgetMs = WRITE_BUDGET_MS) {
       const giveUpAt = Date.now() + budgetMs;
-      const newest = await Promise.all(
-        JOB_EVENT_TYPES.map((eventType) =>
-          readLast(connection, JOBS_STREAM, lifecycleSubject(job, eventType), { giveUpAt })
-        ),
-      );
-      return foldLatest(newest.flatMap(believed));
+      const read = (subject: string) => readLast(connection, JOBS_STREAM, subject, { giveUpAt });
+      const [last, ...newest] = await Promise.all([
+        read(jobFilter(job)),
+        ...JOB_EVENT_TYPES.map((eventType) => read(lifecycleSubject(job, eventType))),
+      ]);
+      const snapshot = foldLatest(newest.flatMap(believed));
+      if (snapshot === undefined) return undefined;
+      // What we cannot read (a newer version's event, a malformed one) is part of the history too.
+      const sequences = [last, ...newest].map((message) => message?.sequence ?? 0);
+      return { ...snapshot, lastSequence: Math.max(snapshot.lastSequence, ...sequences) };
     },
     async readLastSequence(job, budgetMs = WRITE_BUDGET_MS) {
       const giveUpAt = Date.now() + budgetMs;

@@ -6,7 +6,7 @@
 
 import { describeIssue, type StandardSchema } from "../protocol/mod.ts";
 import type { TryOutcome } from "./decide.ts";
-import { JobAborted } from "./handler_signals.ts";
+import type { JobAborted } from "./handler_signals.ts";
 
 /** A handler with everything around it, ready to be called. */
 export type RunHandler = () => unknown;
@@ -38,11 +38,11 @@ export async function perform(options: PerformOptions): Promise<TryOutcome> {
   }
 }
 
-/** Names what a handler threw; classes are told by name, so another copy of this package counts too. */
+/**
+ * Names what a handler threw; classes are told by name, so another copy of this package counts too.
+ * That a try was aborted is not for the handler to say: whoever aborted it knows.
+ */
 export function outcomeOf(thrown: unknown): TryOutcome {
-  if (thrown instanceof JobAborted) {
-    return { kind: "aborted", reason: thrown.reason, message: thrown.message };
-  }
   const message = describeThrown(thrown);
   const name = thrown instanceof Error ? thrown.name : "";
   const delayMs = typeof thrown === "object" && thrown !== null && "delayMs" in thrown &&
@@ -59,12 +59,21 @@ export function outcomeOf(thrown: unknown): TryOutcome {
 
 /** A sentence for people, without stack traces: those do not leave the process. */
 export function describeThrown(thrown: unknown): string {
-  const text = thrown instanceof Error
-    ? (thrown.message === "" ? thrown.name : thrown.message)
-    : typeof thrown === "object" && thrown !== null && "message" in thrown
-    ? String(thrown.message)
-    : String(thrown);
+  const text = textOf(thrown);
   return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+}
+
+/** Total: a handler may throw a value that cannot even be made a text. */
+function textOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error) {
+      return thrown.message === "" ? thrown.name : String(thrown.message);
+    }
+    const hasMessage = typeof thrown === "object" && thrown !== null && "message" in thrown;
+    return String(hasMessage ? thrown.message : thrown);
+  } catch {
+    return `a thrown ${typeof thrown} that has no text`;
+  }
 }
 
 function rejectWith(reason: JobAborted): never {

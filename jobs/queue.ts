@@ -73,7 +73,7 @@ export interface JobQueue<Queue extends QueueDefinition, Context extends object>
   /** Refers to a job by its id. */
   ref(jobId: string): QueueRef<Queue>;
   /** Sets the handler: once, and before the service starts. */
-  handle<const List extends readonly Middleware<never>[] = []>(
+  handle<const List extends readonly Middleware[]>(
     handler: JobHandler<Queue, Context & AddedBy<List>>,
     options?: { readonly middleware?: List },
   ): void;
@@ -104,7 +104,7 @@ export interface QueueParts {
   /** The commands. */
   readonly commands: Commands;
   /** The service's middleware. */
-  readonly middleware: readonly Middleware<never>[];
+  readonly middleware: readonly Middleware[];
   /** Whether the service has started. */
   readonly isStarted: () => boolean;
 }

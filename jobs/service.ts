@@ -14,6 +14,7 @@ import {
   requireWorkStream,
 } from "../nats/mod.ts";
 import {
+  assertName,
   type AsyncResult,
   asyncResult,
   declareQueue,
@@ -38,7 +39,7 @@ import { randomHex } from "./_random.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 /** How a service connects and runs; everything may be left out. */
-export interface ServiceOptions<List extends readonly Middleware<never>[]> extends ConnectOptions {
+export interface ServiceOptions<List extends readonly Middleware[]> extends ConnectOptions {
   /** A connection to use instead of making one; it is left open at the end. */
   readonly connection?: Connection;
   /** Whether missing streams are made; with `false`, for least privilege, they must be there. */
@@ -84,15 +85,16 @@ const START_BUDGET_MS = 15_000;
 /** Connects a service to NATS and, unless told not to, makes the streams that are missing. */
 export function connectService<
   Queues extends QueueMap,
-  const List extends readonly Middleware<never>[] = [],
+  const List extends readonly Middleware[],
 >(
   definition: ServiceDefinition<Queues>,
   options: ServiceOptions<List> = {},
 ): AsyncResult<Service<Queues, AddedBy<List>>, JobsError<ConnectFailure>> {
+  if (options.instanceId !== undefined) assertName("instance id", options.instanceId);
   return asyncResult(connectOnce(definition, options));
 }
 
-async function connectOnce<Queues extends QueueMap, List extends readonly Middleware<never>[]>(
+async function connectOnce<Queues extends QueueMap, List extends readonly Middleware[]>(
   definition: ServiceDefinition<Queues>,
   options: ServiceOptions<List>,
 ): Promise<Result<Service<Queues, AddedBy<List>>, JobsError<ConnectFailure>>> {
@@ -126,7 +128,7 @@ async function connectOnce<Queues extends QueueMap, List extends readonly Middle
   return ok(createService(definition, options, lifecycle, close));
 }
 
-function connectOptions(options: ServiceOptions<readonly Middleware<never>[]>): ConnectOptions {
+function connectOptions(options: ServiceOptions<readonly Middleware[]>): ConnectOptions {
   const { connection: _c, provision: _p, drainMs: _d, instanceId: _i, version: _v, ...rest } =
     options;
   const { middleware: _m, log: _l, signals: _s, allowMigration: _a, ...connect } = rest;
@@ -135,7 +137,7 @@ function connectOptions(options: ServiceOptions<readonly Middleware<never>[]>): 
 
 function createService<Queues extends QueueMap, Context extends object>(
   definition: ServiceDefinition<Queues>,
-  options: ServiceOptions<readonly Middleware<never>[]>,
+  options: ServiceOptions<readonly Middleware[]>,
   lifecycle: Lifecycle,
   close: () => Promise<void>,
 ): Service<Queues, Context> {
@@ -235,7 +237,7 @@ function startQueue(
   queue: QueueInternals,
   lifecycle: Lifecycle,
   instanceId: string,
-  options: ServiceOptions<readonly Middleware<never>[]>,
+  options: ServiceOptions<readonly Middleware[]>,
 ): { worker: Worker; presence: Presence } {
   const { address, settings, definition } = queue;
   const handler = queue.handler();

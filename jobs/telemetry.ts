@@ -125,7 +125,7 @@ function labelsOf(queue: QueueAddress): Attributes {
 function makeInstruments() {
   const meter = metrics.getMeter(SCOPE);
   return {
-    created: meter.createCounter("trellis.jobs.created", { description: "Jobs created" }),
+    created: meter.createCounter("trellis.job.created", { description: "Jobs created" }),
     duration: meter.createHistogram("messaging.process.duration", {
       unit: "s",
       description: "How long handlers run",

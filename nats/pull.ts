@@ -39,8 +39,10 @@ interface Request {
 
 /** How long one request waits at the server. */
 const EXPIRES_MS = 20_000;
-/** The server says so often that it is there; three missed, and it is asked again. */
-const HEARTBEAT_MS = 5_000;
+/** The server says so often that it is there. */
+const HEARTBEAT_MS = 2_000;
+/** After so long without a word, requests count as lost and are made again. */
+const SILENT_MS = 5_000;
 const RETRY_MS = 250;
 /** How long a server may take to say that nothing more comes. */
 const DRAIN_MS = 1_000;
@@ -118,7 +120,7 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
     for (const [id, request] of requests) {
       if (now > request.expiresAt + HEARTBEAT_MS) requests.delete(id);
     }
-    if (requests.size > 0 && now - heardAt > 3 * HEARTBEAT_MS) {
+    if (requests.size > 0 && now - heardAt > SILENT_MS) {
       options.onTrouble("the server went silent, asking again");
       forgetAll();
     }

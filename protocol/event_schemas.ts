@@ -9,6 +9,7 @@
 import { z } from "zod";
 import { countSchema, instantSchema, jobIdSchema, nameSchema } from "./_fields.ts";
 import type { JobEvent, JobEventOf, JobEventType } from "./events.ts";
+import { isHeaderText } from "./names.ts";
 import { JOB_STATES, type JobState } from "./states.ts";
 import { TRANSITIONS } from "./transitions.ts";
 
@@ -17,9 +18,7 @@ const jobState = z.enum(JOB_STATES);
 /** Any JSON value; `undefined` is none, so the field must be there. */
 const json = z.custom<unknown>((value) => value !== undefined, "missing");
 
-// Context travels in NATS headers too, where a line break would begin another header.
-// deno-lint-ignore no-control-regex -- refusing control characters is the point
-const headerText = z.string().min(1).max(512).regex(/^[^\u0000-\u001f\u007f]+$/);
+const headerText = z.string().refine(isHeaderText, "not a text that fits a header");
 
 const contextSchema = z.object({
   requestId: headerText,

@@ -38,7 +38,14 @@ export {
   type StandardSchema,
 } from "./standard_schema.ts";
 export { JobsError } from "./errors.ts";
-export { assertName, isJobId, type NameKind, nameProblem, RESERVED_SERVICE_NAME } from "./names.ts";
+export {
+  assertName,
+  isHeaderText,
+  isJobId,
+  type NameKind,
+  nameProblem,
+  RESERVED_SERVICE_NAME,
+} from "./names.ts";
 export {
   isTerminal,
   JOB_STATES,

@@ -75,6 +75,26 @@ export function isJobId(text: string): boolean {
   return ULID.test(text);
 }
 
+// deno-lint-ignore no-control-regex -- refusing control characters is the point
+const HEADER_TEXT = /^[^\u0000-\u001f\u007f]{1,512}$/;
+
+/**
+ * Tells whether a text may be a value of a job's context: it travels in a header too, where a line
+ * break would begin another header.
+ *
+ * @example
+ * ```ts
+ * import { isHeaderText } from "./names.ts";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(isHeaderText("req-1"), true);
+ * assert.equal(isHeaderText("a\r\nNats-Rollup: all"), false);
+ * ```
+ */
+export function isHeaderText(text: string): boolean {
+  return HEADER_TEXT.test(text);
+}
+
 function quote(text: string): string {
   return JSON.stringify(text);
 }

@@ -27,6 +27,27 @@ export async function readMetaGroup(monitoringUrl: string): Promise<MetaGroup | 
   };
 }
 
+/**
+ * How many route connections a server has to each of these others, and how many it wants at least:
+ * its pool, and one more for the system account. `undefined` when it does not answer.
+ */
+export async function readRoutes(
+  monitoringUrl: string,
+  others: readonly string[],
+): Promise<{ wanted: number; counts: number[] } | undefined> {
+  const [routes, state] = await Promise.all([
+    read(`${monitoringUrl}/routez`),
+    read(`${monitoringUrl}/varz`),
+  ]);
+  const poolSize = field(field(state, "cluster"), "pool_size");
+  if (routes === undefined || state === undefined) return undefined;
+  const names = list(field(routes, "routes")).map((route) => field(route, "remote_name"));
+  return {
+    wanted: typeof poolSize === "number" && poolSize > 0 ? poolSize + 1 : 1,
+    counts: others.map((other) => names.filter((name) => name === other).length),
+  };
+}
+
 /** Whether this server takes itself for the leader of the stream, in any account. */
 export async function leadsStream(
   monitoringUrl: string,

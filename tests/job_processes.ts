@@ -144,6 +144,15 @@ async function startProcess(script: string, settings: Settings): Promise<JobProc
   return process;
 }
 
+/** Asks again until something holds; fails when that takes too long. */
+export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const giveUpAt = performance.now() + PATIENCE_MS;
+  while (!await holds()) {
+    if (performance.now() > giveUpAt) throw new Error(`Cannot wait longer until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 /** The child's side: its settings, its voice and what it is told. Ends when its parent is gone. */
 export function openChild(
   obey: (command: z.output<typeof commandSchema>) => void,

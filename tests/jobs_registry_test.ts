@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { connect } from "@nats-io/transport-node";
 import { z } from "zod";
-import { connectService, defineJobs, MigrationError } from "../jobs/mod.ts";
+import {
+  connectService,
+  defineJobs,
+  MigrationError,
+  type QueueMap,
+  type ServiceDefinition,
+} from "../jobs/mod.ts";
 import { readEntry } from "../nats/mod.ts";
 import { decodeQueueRecord, META_BUCKET, queueRegistryKey, valueOrThrow } from "../protocol/mod.ts";
 import { testOnBothServers } from "./servers.ts";
@@ -26,14 +32,12 @@ testOnBothServers(
   "start() takes an update and refuses a migration unless it is allowed",
   async (server) => {
     await using nc = await connect({ servers: server.url });
-    const start = async (
-      definition: typeof five | typeof renamed | typeof two,
+    const start = async <Queues extends QueueMap>(
+      definition: ServiceDefinition<Queues>,
       allowMigration: boolean | string[] = false,
     ) => {
-      await using service = await connectService<Record<string, { payload: typeof payload }>>(
-        definition,
-        { connection: nc, allowMigration },
-      ).orThrow();
+      const options = { connection: nc, allowMigration };
+      await using service = await connectService(definition, options).orThrow();
       return await service.start();
     };
     assert.ok((await start(three)).ok);

@@ -146,6 +146,8 @@ testOnBothServers(
   async (server) => {
     const queues = defineJobs("retries", {
       slow: { payload, timeoutMs: 100, maxDeliver: 2, backoffMs: [10] },
+      done: { payload, timeoutMs: 100, maxDeliver: 2, backoffMs: [10] },
+      deaf: { payload, timeoutMs: 100, maxDeliver: 2, backoffMs: [10] },
     });
     await using nc = await connect({ servers: server.url });
     await using service = await connectService(queues, { servers: server.url }).orThrow();
@@ -154,8 +156,18 @@ testOnBothServers(
       reasons.push(await within("abort", aborted(signal)));
       throw signal.reason;
     });
+    service.jobs.done.handle(async ({ signal }) => void await aborted(signal));
+    const never = Promise.withResolvers<void>();
+    service.jobs.deaf.handle(({ job }) => job.tries === 1 ? never.promise : undefined);
     await service.start().orThrow();
-    const { state, job } = await runOne(service.jobs.slow, { n: 1 });
+    const [{ state, job }, done, deaf] = await Promise.all([
+      runOne(service.jobs.slow, { n: 1 }),
+      runOne(service.jobs.done, { n: 1 }),
+      runOne(service.jobs.deaf, { n: 1 }),
+    ]);
+    // One that finishes all the same has finished; one that does not listen is left behind.
+    assert.deepEqual([done.state, done.job.tries], ["completed", 1]);
+    assert.deepEqual([deaf.state, deaf.job.tries], ["completed", 2]);
     assert.deepEqual([state, job.tries], ["dead", 2]);
     assert.equal(job.lastError, "the try took longer than 100 ms");
     assert.equal(reasons.length, 2);

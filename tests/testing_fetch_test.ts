@@ -222,12 +222,15 @@ Deno.test("withFetchLock() lets one in at a time and takes over from the dead", 
   await using folder = await temporaryFolder();
   const lock = join(folder.path, "lock");
   const order: string[] = [];
+  const entered = Promise.withResolvers<void>();
   const first = Promise.withResolvers<void>();
   const waiting = Promise.withResolvers<void>();
   const one = withFetchLock(lock, async () => {
+    entered.resolve();
     await first.promise;
     order.push("one");
   });
+  await entered.promise;
   const two = withFetchLock(lock, () => Promise.resolve(order.push("two")), {
     onWait: waiting.resolve,
   });
