@@ -22,6 +22,7 @@ import {
   err,
   JobsError,
   ok,
+  type QueueSettings,
   type Result,
   serverCapabilities,
   workConsumer,
@@ -91,7 +92,18 @@ export function connectService<
   options: ServiceOptions<List> = {},
 ): AsyncResult<Service<Queues, AddedBy<List>>, JobsError<ConnectFailure>> {
   if (options.instanceId !== undefined) assertName("instance id", options.instanceId);
+  refuseKeys(definition);
   return asyncResult(connectOnce(definition, options));
+}
+
+/** A promise that is not kept is worse than none: keys are refused until they are enforced. */
+function refuseKeys<Queues extends QueueMap>({ settings }: ServiceDefinition<Queues>): void {
+  for (const [name, queue] of Object.entries<QueueSettings>(settings)) {
+    if (queue.keyConcurrency === undefined) continue;
+    throw new TypeError(
+      `Cannot connect: the queue ${name} declares keyConcurrency, which this version does not enforce`,
+    );
+  }
 }
 
 async function connectOnce<Queues extends QueueMap, List extends readonly Middleware[]>(

@@ -78,3 +78,11 @@ testOnBothServers(
     await Promise.all(services.map((service) => service.stop()));
   },
 );
+
+Deno.test("connectService() refuses a keyed queue, because keys are not enforced", () => {
+  const keyed = defineJobs("billing", { charge: { payload, keyConcurrency: { key: ["/id"] } } });
+  assert.throws(
+    () => connectService(keyed),
+    /^TypeError: Cannot connect: the queue charge declares/,
+  );
+});
