@@ -78,7 +78,8 @@ export async function buildCreated(
   options: CreateOptions = {},
 ): Promise<Result<JobCreatedEvent, CreateError>> {
   checkOptions(options);
-  const judged = await validatePayload(schema, payload);
+  const asked = validatePayload(schema, payload);
+  const judged = asked instanceof Promise ? await asked : asked;
   if (!judged.ok) {
     return err(
       new CreateError(

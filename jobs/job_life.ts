@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Connection, type Message, settle, type Settlement } from "../nats/mod.ts";
+import type { Connection, Message, Settlement } from "../nats/mod.ts";
 import {
   isTerminal,
   type Job,
@@ -50,6 +50,8 @@ export interface LifeOptions {
   readonly random: () => number;
   /** Told what happens. */
   readonly log: JobsLog;
+  /** Settles a delivery; only called when what it says is stored. */
+  readonly settle: (reply: string, settlement: Settlement) => void;
   /** Told when a message was not work. */
   readonly onDropped: () => void;
 }
@@ -90,7 +92,7 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
     item = read.value;
     const started = await startTry(item, options);
     if (started.kind === "settled") {
-      return settle(options.connection, item.reply, started.settlement);
+      return options.settle(item.reply, started.settlement);
     }
     running = started.running;
     if (lookPending) look();
@@ -100,7 +102,7 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
     const ended = { ...running.shared, maxTries: item.maxTries };
     const verdict = decide(ended, outcome, { settings, now: clock(), random });
     const settlement = await recordVerdict(verdict, running, options);
-    settle(options.connection, item.reply, settlement);
+    options.settle(item.reply, settlement);
   };
   const ended = live().catch((thrown: unknown) => {
     // The server was silent for longer than we wait, or we have a bug: the work comes back by itself.
@@ -128,8 +130,7 @@ function drop(
     reason: problem.reason,
     error: problem.message,
   });
-  const settlement: Settlement = { kind: "term" };
-  if (message.reply !== undefined) settle(options.connection, message.reply, settlement);
+  if (message.reply !== undefined) options.settle(message.reply, { kind: "term" });
 }
 
 async function performTry(

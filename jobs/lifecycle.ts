@@ -157,7 +157,9 @@ async function writeEvent(
   if (bytes > most) return { kind: "too-large", bytes, most };
   const subject = lifecycleSubject(event, event.eventType);
   const giveUpAt = Date.now() + budgetMs;
-  if (!await holds(writer, event, expect, giveUpAt)) return { kind: "lost" };
+  if (mustReadFirst(writer, expect) && !await holds(writer, event, expect, giveUpAt)) {
+    return { kind: "lost" };
+  }
   let unanswered = false;
   for (let pauseMs = 50;; pauseMs = Math.min(pauseMs * 2, 1_000)) {
     const answer = await writer.publisher.publish(subject, data, headers);
@@ -186,16 +188,20 @@ async function writeEvent(
  * Where the server cannot compare a job's newest event, we read it first: the one difference
  * between old and new servers. What slips through between is settled by the fold's precedence.
  */
-async function holds(
-  { connection, capabilities }: Writer,
-  event: JobEvent,
+function mustReadFirst(
+  { capabilities }: Writer,
   expect: Expectation | undefined,
+): expect is Expectation {
+  // A created event has an id of its own, which nobody else writes to.
+  return !capabilities.lifecycleCompareAndSet && expect !== undefined && expect.lastSequence !== 0;
+}
+
+async function holds(
+  { connection }: Writer,
+  event: JobEvent,
+  expect: Expectation,
   giveUpAt: number,
 ): Promise<boolean> {
-  // A created event has a fresh id, which nobody else can have written to.
-  if (capabilities.lifecycleCompareAndSet || expect === undefined || expect.lastSequence === 0) {
-    return true;
-  }
   const last = await readLast(connection, JOBS_STREAM, jobFilter(event), { giveUpAt });
   return (last?.sequence ?? 0) === expect.lastSequence;
 }

@@ -4,16 +4,28 @@
  * @module
  */
 
-import { describeIssue, err, ok, type Result, type StandardSchema } from "../protocol/mod.ts";
+import {
+  describeIssue,
+  err,
+  ok,
+  type Result,
+  type SchemaResult,
+  type StandardSchema,
+} from "../protocol/mod.ts";
 
-/** Gives the payload as its schema gives it back, or says what does not fit and where. */
-export async function validatePayload(
+/**
+ * Gives the payload as its schema gives it back, or says what does not fit and where. Most schemas
+ * judge at once, and then the answer is no promise: the hot path does not wait for it.
+ */
+export function validatePayload(
   schema: StandardSchema,
   payload: unknown,
-): Promise<Result<unknown, string>> {
-  let judged = schema["~standard"].validate(payload);
-  // Most schemas judge at once, and the hot path does not wait for those.
-  if (judged instanceof Promise) judged = await judged;
+): Result<unknown, string> | Promise<Result<unknown, string>> {
+  const judged = schema["~standard"].validate(payload);
+  return judged instanceof Promise ? judged.then(verdictOf) : verdictOf(judged);
+}
+
+function verdictOf(judged: SchemaResult<unknown>): Result<unknown, string> {
   if (judged.issues === undefined) return ok(judged.value);
   return err(judged.issues.map(describeIssue).join("; "));
 }

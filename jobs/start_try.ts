@@ -25,7 +25,8 @@ const REFUSED_DELAY_MS = 5_000;
 
 /** Admits the work and stores `started`, or whatever the job's history asks for instead. */
 export async function startTry(item: WorkItem, options: LifeOptions): Promise<StartOutcome> {
-  let admission = await firstAdmission(item, options);
+  const first = firstAdmission(item, options);
+  let admission = first instanceof Promise ? await first : first;
   for (let race = 0; race < MOST_RACES; race++) {
     const outcome = await act(item, admission, options);
     if (outcome !== "lost") return outcome;
@@ -39,12 +40,12 @@ export async function startTry(item: WorkItem, options: LifeOptions): Promise<St
  * A first delivery needs no read: the start expects the very event that made the work, and the
  * server tells when that is no longer the newest.
  */
-async function firstAdmission(item: WorkItem, options: LifeOptions): Promise<Admission> {
+function firstAdmission(item: WorkItem, options: LifeOptions): Admission | Promise<Admission> {
   const { sourceSequence, deliveries } = item;
   if (deliveries === 1 && sourceSequence !== undefined) {
     return admitFresh(item, sourceSequence, options.clock());
   }
-  return admit(item, await options.lifecycle.read(item), options.clock());
+  return options.lifecycle.read(item).then((snapshot) => admit(item, snapshot, options.clock()));
 }
 
 async function act(
@@ -76,7 +77,8 @@ async function act(
     });
     return await end(event, expect.lastSequence, options);
   }
-  const payload = await validatePayload(options.payload, item.payload);
+  const judged = validatePayload(options.payload, item.payload);
+  const payload = judged instanceof Promise ? await judged : judged;
   if (!payload.ok) {
     const error = `Cannot run: the payload does not fit, ${payload.error}`;
     const tries = admission.tries - 1;

@@ -22,6 +22,7 @@ import {
   type QueueSettings,
   WORK_STREAM,
 } from "../protocol/mod.ts";
+import { createAckBatch } from "./_ack_batch.ts";
 import { createPrefetch } from "./_prefetch.ts";
 import { JobAborted } from "./handler_signals.ts";
 import { type JobLife, type LifeOptions, liveJob } from "./job_life.ts";
@@ -46,7 +47,7 @@ export interface Worker {
 }
 
 /** What a worker needs. */
-export interface WorkerOptions extends Omit<LifeOptions, "onDropped"> {
+export interface WorkerOptions extends Omit<LifeOptions, "onDropped" | "settle"> {
   /** The connection. */
   readonly connection: Connection;
   /** The queue. */
@@ -72,11 +73,18 @@ export function startWorker(options: WorkerOptions): Worker {
   let accepting = true;
   let whenIdle: (() => void) | undefined;
 
+  const acks = createAckBatch(connection);
+  const lifeOptions: LifeOptions = {
+    ...options,
+    settle: acks.settle,
+    onDropped: () => dropped++,
+  };
   const pull: Pull = startPull(connection, {
     stream: WORK_STREAM,
     consumer: durableName(queue),
     inboxPrefix: options.inboxPrefix,
     room: () => settings.concurrency + prefetch.size() - buffered.length - lives.size,
+    ahead: prefetch.size,
     onMessage(message) {
       buffered.push(message);
       begin();
@@ -88,7 +96,7 @@ export function startWorker(options: WorkerOptions): Worker {
       const message = buffered.shift();
       if (message === undefined) return;
       const startedAt = performance.now();
-      const life = liveJob(message, { ...options, onDropped: () => dropped++ });
+      const life = liveJob(message, lifeOptions);
       lives.set(message, life);
       life.ended.then(() => {
         lives.delete(message);
@@ -144,6 +152,7 @@ export function startWorker(options: WorkerOptions): Worker {
       await untilIdle();
       clearInterval(aliveTimer);
       stopWatching();
+      acks.flush();
       if (!connection.isClosed()) {
         for (const subscription of subscriptions) subscription.unsubscribe();
         await connection.flush().catch(() => {});
