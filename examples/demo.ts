@@ -24,12 +24,21 @@ const HELP = `Usage: deno task demo [--seconds N]
 Starts a nats-server of its own, makes the streams, publishes the events of jobs and shows what
 they fold to. Ends by itself after N seconds (3 unless given); nothing is left behind.`;
 
+function readArguments(): { seconds: string; help?: boolean } {
+  try {
+    return parseArgs({
+      options: { seconds: { type: "string", default: "3" }, help: { type: "boolean", short: "h" } },
+    }).values;
+  } catch (cause) {
+    const said = cause instanceof Error ? cause.message : String(cause);
+    throw new TypeError(`Cannot run the demo: ${said}\n\n${HELP}`);
+  }
+}
+
 function readSeconds(): number | undefined {
-  const { values } = parseArgs({
-    options: { seconds: { type: "string", default: "3" }, help: { type: "boolean", short: "h" } },
-  });
+  const values = readArguments();
   if (values.help === true) return undefined;
-  const seconds = Number(values.seconds);
+  const seconds = values.seconds.trim() === "" ? NaN : Number(values.seconds);
   if (Number.isFinite(seconds) && seconds >= 0 && seconds <= 86_400) return seconds;
   throw new RangeError(`Cannot run the demo: --seconds is ${values.seconds}, not from 0 to 86400`);
 }

@@ -55,17 +55,30 @@ export async function ensureStream(
   options: EnsureOptions,
 ): Promise<StreamReport> {
   const { name } = wanted;
-  const found = await findStream(nc, name, options);
-  if (found !== undefined) return await bringNearer(nc, wanted, found, options);
-  try {
-    const made = await askJetStream(nc, `STREAM.CREATE.${name}`, wanted, streamSchema, options);
-    // An old server accepts what it does not know and drops it: only the echo tells.
-    return { name, action: "created", drift: streamDrift(made.config, wanted) };
-  } catch (error) {
-    // Another process was faster and wanted something else.
-    if (apiErrorCode(error) !== API_ERROR.streamNameInUse) throw error;
-    return await bringNearer(nc, wanted, await readStream(nc, name, options), options);
+  for (let race = 0;; race++) {
+    const found = await findStream(nc, name, options);
+    if (found !== undefined) return await bringNearer(nc, wanted, found, options);
+    try {
+      const made = await askJetStream(nc, `STREAM.CREATE.${name}`, wanted, streamSchema, options);
+      // An old server accepts what it does not know and drops it: only the echo tells.
+      return { name, action: "created", drift: streamDrift(made.config, wanted) };
+    } catch (error) {
+      // While another process makes the same stream, the server refuses in several words. If that
+      // was it, the stream is there in a moment; if not, the refusal stands.
+      if (race === MOST_RACES || apiErrorCode(error) === undefined || isTooManyReplicas(error)) {
+        throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20 << race));
+    }
   }
+}
+
+const MOST_RACES = 4;
+
+/** Tells whether the server cannot hold so many replicas: another number may do. */
+export function isTooManyReplicas(error: unknown): boolean {
+  const code = apiErrorCode(error);
+  return code === API_ERROR.replicasNotSupported || code === API_ERROR.noSuitablePeers;
 }
 
 /** Reads a stream as it stands. */
@@ -91,6 +104,25 @@ export async function findStream(
   }
 }
 
+/** A stream under our name that does not take in what is ours: nothing of it is changed. */
+export class ForeignStreamError extends Error {
+  /** Names the stream, what it takes in, and what to do. */
+  constructor(name: string, { found, wanted }: StreamDrift) {
+    super(
+      `the stream ${name} is there and takes in ${JSON.stringify(found ?? [])} instead of ` +
+        `${JSON.stringify(wanted)}; change its subjects, or use another account`,
+    );
+    this.name = "ForeignStreamError";
+  }
+}
+
+/** Further subjects are an operator's business; a subject of ours that is missing loses messages. */
+function isForeign(found: Readonly<Record<string, unknown>>, wanted: StreamTopology): boolean {
+  const subjects = found["subjects"];
+  return !Array.isArray(subjects) ||
+    !wanted.subjects.every((subject) => subjects.includes(subject));
+}
+
 async function bringNearer(
   nc: Connection,
   wanted: StreamTopology,
@@ -99,6 +131,10 @@ async function bringNearer(
 ): Promise<StreamReport> {
   const { name } = wanted;
   const drift = streamDrift(found.config, wanted);
+  const foreign = drift.find(({ field }) =>
+    field === "subjects" && isForeign(found.config, wanted)
+  );
+  if (foreign !== undefined) throw new ForeignStreamError(name, foreign);
   const changes = drift.filter(({ field }) => options.updatable.has(field));
   if (changes.length === 0) return { name, action: "unchanged", drift };
   const config = { ...found.config };

@@ -80,10 +80,20 @@ export interface RequestManyOptions {
   stall: number;
 }
 
+/** What a server says of itself. */
+export interface ServerInfo {
+  /** Its version. */
+  readonly version: string;
+  /** The largest message it takes. */
+  readonly max_payload: number;
+  /** Whether it has JetStream; absent where it has none. */
+  readonly jetstream?: boolean;
+}
+
 /** A connection to a NATS server, made by any transport of the client library. */
 export interface Connection extends AsyncDisposable {
   /** What the connected server says of itself; absent before the first connect. */
-  readonly info?: { readonly version: string; readonly max_payload: number } | undefined;
+  readonly info?: ServerInfo | undefined;
   /** Sends a message; returns before it is on the wire. */
   publish(subject: string, payload?: Uint8Array | string, options?: PublishOptions): void;
   /** Receives messages. */

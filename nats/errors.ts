@@ -76,6 +76,11 @@ export function isDenied(error: unknown): boolean {
   return chain(error).some((link) => DENIED_NAMES.has(link.name));
 }
 
+/** Tells whether nobody was there to answer. */
+export function isNoResponders(error: unknown): boolean {
+  return chain(error).some(({ name }) => name.startsWith("NoResponders"));
+}
+
 /** Tells whether the same request may succeed a moment later: time-outs, elections, reconnects. */
 export function isRetryable(error: unknown): boolean {
   if (isDenied(error)) return false;

@@ -14,6 +14,7 @@ export type {
   PublishOptions,
   RequestManyOptions,
   RequestOptions,
+  ServerInfo,
   SubscribeOptions,
   Subscription,
 } from "./connection.ts";

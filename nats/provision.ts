@@ -23,12 +23,21 @@ import {
   type EnsureOptions,
   ensureStream,
   findStream,
+  ForeignStreamError,
+  isTooManyReplicas,
   readStream,
   updatableFields,
 } from "./_streams.ts";
 import type { StreamReport } from "./_streams.ts";
 import type { Connection } from "./connection.ts";
-import { API_ERROR, apiErrorCode, errorMessage, isDenied, isRetryable } from "./errors.ts";
+import {
+  API_ERROR,
+  apiErrorCode,
+  errorMessage,
+  isDenied,
+  isNoResponders,
+  isRetryable,
+} from "./errors.ts";
 
 /** How to provision; everything may be left out. */
 export interface ProvisionOptions {
@@ -42,7 +51,7 @@ export interface ProvisionOptions {
   readonly maxBytes?: number;
   /** Whether streams that are there may be changed, or only missing ones made; true. */
   readonly update?: boolean;
-  /** How long all of it may take; 30 s. */
+  /** How long all of it may take; 30 s, or 5 s when the server does not speak of JetStream. */
   readonly timeoutMs?: number;
 }
 
@@ -69,6 +78,7 @@ export type ProvisionFailure =
   | "unsupported-server"
   | "jetstream-disabled"
   | "denied"
+  | "disconnected"
   | "drift"
   | "refused"
   | "timeout";
@@ -88,17 +98,38 @@ export function provision(
   nc: Connection,
   options: ProvisionOptions = {},
 ): AsyncResult<ProvisionReport, JobsError<ProvisionFailure>> {
+  checkOptions(options);
   return asyncResult(provisionOnce(nc, options));
+}
+
+/** Wrong numbers are bugs, and some of them would silently mean "no limit" to the server. */
+function checkOptions({ replicas, maxAgeMs, maxBytes, timeoutMs }: ProvisionOptions): void {
+  const whole = (field: string, value: number | undefined, least: number, most: number) => {
+    if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return;
+    throw new RangeError(
+      `Cannot provision: ${field} is ${value}, not a whole number from ${least} to ${most}`,
+    );
+  };
+  whole("replicas", replicas, 1, 5);
+  whole("maxAgeMs", maxAgeMs, 1_000, 9_000_000_000);
+  whole("maxBytes", maxBytes, 1, Number.MAX_SAFE_INTEGER);
+  whole("timeoutMs", timeoutMs, 1, 2 ** 31 - 1);
 }
 
 async function provisionOnce(
   nc: Connection,
   options: ProvisionOptions,
 ): Promise<Result<ProvisionReport, JobsError<ProvisionFailure>>> {
+  if (nc.isClosed()) {
+    return err(new JobsError("disconnected", "Cannot provision: the connection is closed"));
+  }
   const capabilities = serverCapabilities(nc.info?.version ?? "");
   if (!capabilities.ok) return capabilities;
+  // A server that does not speak of JetStream has none, or is a member of a cluster in which others
+  // have; the latter answers soon.
+  const patienceMs = nc.info?.jetstream === true ? 30_000 : 5_000;
   const ensure: EnsureOptions = {
-    giveUpAt: Date.now() + (options.timeoutMs ?? 30_000),
+    giveUpAt: Date.now() + (options.timeoutMs ?? patienceMs),
     updatable: options.update === false
       ? new Set()
       : updatableFields({ replicas: options.replicas !== undefined }),
@@ -114,7 +145,7 @@ async function provisionOnce(
     await untilSourceAttached(nc, ensure);
     return ok({ capabilities: capabilities.value, replicas, streams });
   } catch (error) {
-    return err(failure(error));
+    return err(failure(nc, error));
   }
 }
 
@@ -153,11 +184,6 @@ async function replicaCandidates(
   const existing = (await findStream(nc, JOBS_STREAM, ensure))?.config["num_replicas"];
   if (typeof existing === "number") return [{ count: existing, decidedBy: "existing" }];
   return [{ count: 3, decidedBy: "server" }, { count: 1, decidedBy: "server" }];
-}
-
-function isTooManyReplicas(error: unknown): boolean {
-  const code = apiErrorCode(error);
-  return code === API_ERROR.replicasNotSupported || code === API_ERROR.noSuitablePeers;
 }
 
 function wantedStreams(
@@ -205,10 +231,24 @@ async function untilSourceAttached(nc: Connection, ensure: EnsureOptions): Promi
   }
 }
 
-function failure(error: unknown): JobsError<ProvisionFailure> {
+function failure(nc: Connection, error: unknown): JobsError<ProvisionFailure> {
   if (error instanceof JobsError) return error;
   const options = { cause: error };
   const said = errorMessage(error);
+  if (error instanceof ForeignStreamError) {
+    return new JobsError("drift", `Cannot provision: ${said}`, options);
+  }
+  if (nc.isClosed()) {
+    return new JobsError(
+      "disconnected",
+      `Cannot provision: the connection was lost, ${said}`,
+      options,
+    );
+  }
+  if (nc.info?.jetstream !== true && isNoResponders(error)) {
+    const message = "Cannot provision: JetStream is off on this server, nobody answers its API";
+    return new JobsError("jetstream-disabled", message, options);
+  }
   const code = apiErrorCode(error);
   if (isDenied(error)) {
     return new JobsError(

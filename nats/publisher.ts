@@ -145,7 +145,9 @@ export function onReconnect(nc: Connection, react: () => void): () => void {
 function readAnswer(message: Message): PublishAnswer {
   const status = message.headers?.code ?? 0;
   if (status >= 400) {
-    return { kind: "unanswered", description: message.headers?.description ?? `status ${status}` };
+    const said = message.headers?.description ?? "";
+    const unsaid = status === 503 ? "no stream takes it" : `status ${status}`;
+    return { kind: "unanswered", description: said === "" ? unsaid : said };
   }
   const text = decoder.decode(message.data);
   // {"stream":"JOBS","seq":123,...}: no name of ours has a quote, so this is found where it is.

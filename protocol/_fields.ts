@@ -15,9 +15,16 @@ export const jobIdSchema: z.ZodString = z.string().refine(isJobId, "not a ULID")
 
 /** RFC 3339, milliseconds, `Z`: one form, so that equal instants are equal texts. */
 export const instantSchema: z.ZodString = z.string().refine(
-  (text) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)),
+  isInstant,
   "not an RFC 3339 instant with milliseconds and Z",
 );
+
+/** `Date` reads the 30th of February and 24 o'clock as the next day: those are other texts. */
+function isInstant(text: string): boolean {
+  if (!INSTANT.test(text)) return false;
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && new Date(at).toISOString() === text;
+}
 
 /** A whole number from zero. */
 export const countSchema: z.ZodInt = z.int().nonnegative();

@@ -88,6 +88,9 @@ export function withJitterMs(waitMs: number, random: () => number): number {
  */
 export function backoffProblem(backoff: Backoff): string | undefined {
   if (typeof backoff === "function") return undefined;
+  if (typeof backoff !== "object" || backoff === null) {
+    return `backoffMs is ${JSON.stringify(backoff)}, not a list of waits, a policy or a function`;
+  }
   if (!("policy" in backoff)) {
     if (backoff.length === 0) return "backoffMs is empty, give at least one wait";
     return backoff.map((wait, index) => waitProblem(`backoffMs[${index}]`, wait)).find(Boolean);

@@ -65,6 +65,9 @@ Deno.test("decodeEvent() gives each kind of bad input its reason", () => {
   assert.equal(reasonOf(subject, bytes({ ...event, tries: -1 })), "malformed");
   assert.equal(reasonOf(subject, bytes({ ...event, timestamp: "yesterday" })), "malformed");
   assert.equal(reasonOf(subject, bytes({ ...event, state: "nowhere" })), "malformed");
+  for (const timestamp of ["2026-02-30T00:00:00.000Z", "2026-01-01T24:00:00.000Z"]) {
+    assert.equal(reasonOf(subject, bytes({ ...event, timestamp })), "malformed");
+  }
   assert.equal(reasonOf(subject, bytes({ ...event, service: "another" })), "mismatch");
   assert.equal(reasonOf(subject, data, new Map([["Nats-Stream", "JOBS"]])), "foreign");
   assert.equal(reasonOf(subject, data, new Map([["Nats-Subject", subject]])), "foreign");

@@ -11,8 +11,7 @@ function legalOnly(history: readonly JobEvent[]): SequencedEvent[] {
   let job: ReturnType<typeof reduce>;
   for (const [index, event] of history.entries()) {
     const after = reduce(job, event);
-    const noted = event.eventType === "logged" || event.eventType === "progress";
-    if (after === job && !(noted && job?.state === "active")) continue;
+    if (after === job) continue;
     job = after;
     legal.push({ sequence: 10 + index * 3, event });
   }

@@ -33,7 +33,8 @@ export const MAX_KEY_SEGMENTS = 16;
  * ```
  */
 export function parseKeyTemplate(template: readonly string[]): Result<KeySegment[], string> {
-  if (!Array.isArray(template) || template.length === 0) return err("the key template is empty");
+  if (!Array.isArray(template)) return err(`the key template is a ${typeof template}, not a list`);
+  if (template.length === 0) return err("the key template is empty");
   if (template.length > MAX_KEY_SEGMENTS) {
     return err(`the key template has ${template.length} segments, at most ${MAX_KEY_SEGMENTS}`);
   }

@@ -137,8 +137,19 @@ export function resolveQueue(jobType: string, options: QueueOptions): QueueSetti
     new RangeError(`Cannot define the queue ${jobType}: ${reason}`);
   const whole = (field: string, value: number, least: number, most: number): number => {
     if (Number.isInteger(value) && value >= least && value <= most) return value;
-    throw refuse(`${field} is ${value}, not a whole number from ${least} to ${most}`);
+    const shown = typeof value === "number" ? String(value) : JSON.stringify(value);
+    throw refuse(`${field} is ${shown}, not a whole number from ${least} to ${most}`);
   };
+  for (const field of ["progress", "logs", "dlq"] as const) {
+    const value = options[field];
+    if (value !== undefined && typeof value !== "boolean") {
+      throw refuse(`${field} is ${JSON.stringify(value)}, not true or false`);
+    }
+  }
+  const { schemaVersion } = options;
+  if (schemaVersion !== undefined && typeof schemaVersion !== "string") {
+    throw refuse(`schemaVersion is ${JSON.stringify(schemaVersion)}, not a text`);
+  }
   const backoff = options.backoffMs ?? DEFAULT_BACKOFF_MS;
   const problem = backoffProblem(backoff);
   if (problem !== undefined) throw refuse(problem);

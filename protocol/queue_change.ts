@@ -156,6 +156,15 @@ function schema(
       ? [update(field, "the schema accepts more")]
       : [migration(field, "the schema may refuse what it accepted")];
   }
+  const vouched = before.schemaVersion !== undefined &&
+    before.schemaVersion === after.schemaVersion;
+  if ((old === undefined) !== (now === undefined)) {
+    const text = "a schema comes or goes, or has no JSON Schema on one side: it cannot be compared";
+    return vouched ? [] : [migration(field, text)];
+  }
+  // Where the payloads' schemas could be compared, a result without one is a queue without result.
+  const compared = before.payloadSchema !== undefined && after.payloadSchema !== undefined;
+  if (field === "resultSchema" && compared) return [];
   // Without a JSON Schema on both sides the author's own version is all there is.
   if (before.schemaVersion === after.schemaVersion) return [];
   const versions = `${before.schemaVersion ?? "none"} to ${after.schemaVersion ?? "none"}`;

@@ -93,6 +93,9 @@ const ROWS: [
     "update",
     "migration",
   ],
+  ["payloadSchema", { payload }, { payload: opaque }, "migration", "migration"],
+  ["payloadSchema", { payload }, { payload: z.date() }, "migration", "migration"],
+  ["resultSchema", { payload }, { payload, result: z.string() }, "migration", "migration"],
   [
     "payloadSchema",
     { payload: opaque, schemaVersion: "1" },

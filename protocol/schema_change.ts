@@ -118,7 +118,8 @@ function propertiesAccept(before: Keywords, after: Keywords): boolean {
   return [...names].every((name) => {
     const isNew = old[name] === undefined;
     const oldRest = before["additionalProperties"] ?? true;
-    if (isNew && oldRest === true) return true;
+    // Nobody sent what had no name; what was required without a schema of its own was sent.
+    if (isNew && oldRest === true) return !asList(before["required"]).includes(name);
     const oldSchema = isNew ? oldRest : old[name];
     const newSchema = now[name] ?? after["additionalProperties"] ?? true;
     return isSchema(oldSchema) && isSchema(newSchema) && acceptsAllOf(oldSchema, newSchema);

@@ -32,6 +32,12 @@ const ROWS: [string, JsonSchema, JsonSchema, boolean][] = [
   ["required now", object({ a: text }), object({ a: text }, { required: ["a"] }), false],
   ["a narrower property", object({ a: text }), object({ a: { ...text, minLength: 1 } }), false],
   ["a new optional property", object({ a: text }), object({ a: text, b: text }), true],
+  [
+    "a schema for what was required without one",
+    { type: "object", required: ["x"] },
+    object({ x: text }, { required: ["x"] }),
+    false,
+  ],
   ["a property gone", object({ a: text, b: text }), object({ a: text }), true],
   [
     "a property gone from a closed object",

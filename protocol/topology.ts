@@ -191,7 +191,11 @@ function jobsStream(options: TopologyOptions): StreamTopology {
     discard: "new",
     // Compare-and-set replaces message ids where the server has it; without it a late repeat of a
     // publish is caught by nothing but its id, so ids are remembered for longer than any repeat takes.
-    duplicate_window: capabilities.lifecycleCompareAndSet ? 30 * SECOND : 120 * SECOND,
+    // The server takes no window that is longer than messages live.
+    duplicate_window: Math.min(
+      capabilities.lifecycleCompareAndSet ? 30 * SECOND : 120 * SECOND,
+      (maxAgeMs ?? Infinity) * 1_000_000,
+    ),
     ...(capabilities.atomicBatches && { allow_atomic: true }),
     ...(maxAgeMs !== undefined && { max_age: maxAgeMs * 1_000_000 }),
     ...(maxBytes !== undefined && { max_bytes: maxBytes }),

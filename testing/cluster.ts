@@ -1,6 +1,7 @@
 import { findNatsServer, type FoundNatsServer } from "./find_nats_server.ts";
 import { launchServer, type NatsServer } from "./nats_server.ts";
 import { isHealthy, leadsStream, readMetaGroup, readRoutes } from "./_monitoring.ts";
+import { canPlaceStreams } from "./_placement.ts";
 import { poll } from "./_poll.ts";
 import { pickPorts } from "./_ports.ts";
 import { PortTakenError } from "./_server_process.ts";
@@ -186,7 +187,11 @@ async function whatIsMissing(servers: readonly NatsServer[]): Promise<string> {
   const healthy = await Promise.all(running.map((server) => isHealthy(server.monitoringUrl)));
   const ill = running.filter((_, index) => !healthy[index]).map((server) => server.name);
   if (ill.length > 0) return `${ill.join(", ")} recover still`;
-  return await routesComplete(running) ? "" : "routes between the servers are missing";
+  if (!await routesComplete(running)) return "routes between the servers are missing";
+  // A server that was ended in good order is offline rightly.
+  if (running.length < servers.length) return "";
+  const placing = await Promise.all(servers.map(({ port }) => canPlaceStreams(port, 500)));
+  return placing.every(Boolean) ? "" : "JetStream cannot place streams on every server";
 }
 
 /**

@@ -145,7 +145,7 @@ testOnBothServers(
   "start() keeps a job that takes three times ackWaitMs, and job.heartbeat() extends at once",
   async (server) => {
     const definition = defineJobs(service, {
-      long: { payload, ackWaitMs: 1_000 },
+      long: { payload, ackWaitMs: 1_000, concurrency: 2 },
       idle: { payload },
     });
     await using nc = await connect({ servers: server.url });

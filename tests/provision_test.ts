@@ -66,7 +66,9 @@ for (const version of VERSIONS) {
       await using one = await connect({ servers: server.url });
       await using two = await connect({ servers: server.url });
       const [first, second] = await Promise.all([provision(one), provision(two)]);
-      assert.ok(first.ok && second.ok, `round ${round}: ${JSON.stringify([first, second])}`);
+      for (const each of [first, second]) {
+        assert.ok(each.ok, `round ${round}: ${each.ok ? "" : each.error.message}`);
+      }
       const streams = await allStreams(one);
       wanted ??= streams;
       assert.deepEqual(streams, wanted, `round ${round}`);
@@ -95,7 +97,8 @@ testOnBothServers("provision() mends what may be changed and reports the rest", 
   await provision(nc).orThrow();
   await changeStream(nc, "JOBS", { discard: "old", allow_rollup_hdrs: true, allow_direct: false });
   await changeStream(nc, "KV_JOBS_KEYS", { allow_rollup_hdrs: true });
-  await changeStream(nc, "JOBS_WORKERS", { subjects: ["trellis.jobs.workers.*.*.*.*"] });
+  const wider = ["trellis.jobs.workers.*.*.*.heartbeat", "elsewhere.workers"];
+  await changeStream(nc, "JOBS_WORKERS", { subjects: wider });
 
   const looked = await provision(nc, { update: false }).orThrow();
   const [jobs] = looked.streams;
@@ -115,7 +118,7 @@ testOnBothServers("provision() mends what may be changed and reports the rest", 
     action: "unchanged",
     drift: [{
       field: "subjects",
-      found: ["trellis.jobs.workers.*.*.*.*"],
+      found: wider,
       wanted: ["trellis.jobs.workers.*.*.*.heartbeat"],
     }],
   });
@@ -173,4 +176,34 @@ Deno.test("provision() says that the credentials do not allow it", async () => {
   assert.equal(refused.ok, false);
   assert.equal(refused.error.reason, "denied");
   assert.match(refused.error.message, /STREAM\.CREATE/);
+});
+
+testOnBothServers(
+  "provision() leaves a stream of somebody else alone, and says so",
+  async (server) => {
+    await using nc = await connect({ servers: server.url });
+    const theirs = { name: "JOBS", subjects: ["hiring.jobs.>"], allow_rollup_hdrs: true };
+    await nc.request("$JS.API.STREAM.CREATE.JOBS", JSON.stringify({ ...theirs, storage: "file" }));
+    const before = (await streamInfo(nc, "JOBS")).config;
+    const refused = await provision(nc);
+    assert.equal(refused.ok, false);
+    assert.equal(refused.error.reason, "drift");
+    assert.match(refused.error.message, /^Cannot provision: the stream JOBS .*hiring\.jobs\.>/);
+    assert.deepEqual((await streamInfo(nc, "JOBS")).config, before);
+  },
+);
+
+Deno.test("provision() says that the connection is closed, and throws on numbers that mean nothing", async () => {
+  await using server = await startNatsServer();
+  const nc = await connect({ servers: server.url });
+  assert.throws(
+    () => provision(nc, { maxBytes: 0 }),
+    /^RangeError: Cannot provision: maxBytes is 0/,
+  );
+  assert.throws(() => provision(nc, { maxAgeMs: NaN }), /maxAgeMs is NaN/);
+  assert.throws(() => provision(nc, { replicas: 2.5 }), /replicas is 2.5/);
+  assert.ok((await provision(nc, { maxAgeMs: 10_000 })).ok);
+  await nc.close();
+  const refused = await provision(nc);
+  assert.equal(refused.ok === false && refused.error.reason, "disconnected");
 });

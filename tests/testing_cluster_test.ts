@@ -49,14 +49,23 @@ for (const version of ["newest", "floor"] as const) {
   });
 }
 
-Deno.test("startNatsServer() starts a cluster when asked to", async () => {
-  const cluster = await startNatsServer({ cluster: true, config: "max_payload: 2MB" });
-  await using connection = await connect({ servers: [...cluster.urls] });
+Deno.test("startNatsServer() starts a cluster when asked to, also one with passwords", async () => {
+  const config = "max_payload: 2MB, authorization { user: ada, password: secret }";
+  const cluster = await startNatsServer({ cluster: true, config });
+  const credentials = { user: "ada", pass: "secret" };
+  const connection = await connect({ servers: [...cluster.urls], ...credentials });
   assert.equal(connection.info?.max_payload, 2 * 1024 * 1024);
   await connection.close();
   await cluster.stop();
   await cluster.stop();
   assert.ok(cluster.servers.every((server) => !server.running && !existsSync(server.storeDir)));
+});
+
+Deno.test("ready() does not ask for a server that was ended on purpose", async () => {
+  await using cluster = await startNatsCluster({ version: "floor" });
+  const leader = await cluster.metaLeader();
+  await cluster.servers.find((server) => server !== leader)?.kill("SIGTERM");
+  await cluster.ready();
 });
 
 Deno.test("startNatsCluster() comes back when all servers were killed", async () => {
