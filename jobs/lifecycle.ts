@@ -84,6 +84,9 @@ export interface Lifecycle extends Disposable {
 /** At least as long as an election takes. */
 export const WRITE_BUDGET_MS = 15_000;
 
+/** Longer than replicas were seen to lag behind a write (10 ms). */
+const REPLICA_LAG_MS = 25;
+
 /** What the history needs to know. */
 export interface LifecycleOptions {
   /** The connection. */
@@ -106,15 +109,17 @@ export function openLifecycle(options: LifecycleOptions): Lifecycle {
     async read(job, budgetMs = WRITE_BUDGET_MS) {
       const giveUpAt = Date.now() + budgetMs;
       const read = (subject: string) => readLast(connection, JOBS_STREAM, subject, { giveUpAt });
-      const [last, ...newest] = await Promise.all([
-        read(jobFilter(job)),
-        ...JOB_EVENT_TYPES.map((eventType) => read(lifecycleSubject(job, eventType))),
-      ]);
+      // The newest event first, then each kind: what a write will expect must be no newer than what
+      // it was decided on. A replica that lags could still hide an end from the second look, so in a
+      // cluster that comes after every replica has caught up with the first.
+      const last = await read(jobFilter(job));
+      if (last === undefined) return undefined;
+      if (connection.info?.cluster !== undefined) await pause(REPLICA_LAG_MS);
+      const newest = await Promise.all(
+        JOB_EVENT_TYPES.map((eventType) => read(lifecycleSubject(job, eventType))),
+      );
       const snapshot = foldLatest(newest.flatMap(believed));
-      if (snapshot === undefined) return undefined;
-      // What we cannot read (a newer version's event, a malformed one) is part of the history too.
-      const sequences = [last, ...newest].map((message) => message?.sequence ?? 0);
-      return { ...snapshot, lastSequence: Math.max(snapshot.lastSequence, ...sequences) };
+      return snapshot === undefined ? undefined : { ...snapshot, lastSequence: last.sequence };
     },
     async readLastSequence(job, budgetMs = WRITE_BUDGET_MS) {
       const giveUpAt = Date.now() + budgetMs;
@@ -262,4 +267,8 @@ async function findOwn(
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}
+
+function pause(waitMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, waitMs));
 }

@@ -86,6 +86,8 @@ export interface ServerInfo {
   readonly version: string;
   /** The largest message it takes. */
   readonly max_payload: number;
+  /** The cluster it belongs to; absent where it stands alone. */
+  readonly cluster?: string;
   /** Whether it has JetStream; absent where it has none. */
   readonly jetstream?: boolean;
 }
