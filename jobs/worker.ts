@@ -84,7 +84,6 @@ export function startWorker(options: WorkerOptions): Worker {
     consumer: durableName(queue),
     inboxPrefix: options.inboxPrefix,
     room: () => settings.concurrency + prefetch.size() - buffered.length - lives.size,
-    ahead: prefetch.size,
     onMessage(message) {
       buffered.push(message);
       begin();

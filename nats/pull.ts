@@ -18,8 +18,6 @@ export interface PullOptions {
   readonly inboxPrefix: string;
   /** How many more messages there is room for, those asked for already included. */
   readonly room: () => number;
-  /** How much of the room is for later: no place stands idle while only this is missing. */
-  readonly ahead: () => number;
   /** Takes a message. */
   readonly onMessage: (message: Message) => void;
   /** Told what goes wrong; pulling goes on all the same. */
@@ -71,10 +69,8 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
     if (!pulling || nc.isClosed()) return;
     const open = asked();
     const missing = options.room() - open;
-    const ahead = options.ahead();
-    // Many small requests cost more than they bring. Idle places are filled at once; what is only
-    // fetched ahead waits until half of it is used up.
-    if (missing <= 0 || (missing <= ahead ? 2 * missing < ahead : missing < open)) return;
+    // Many small requests cost more than they bring: wait until half of the room is free.
+    if (missing <= 0 || (open > 0 && missing < open)) return;
     const id = ++lastRequest;
     requests.set(id, { remaining: missing, expiresAt: Date.now() + EXPIRES_MS });
     const body = {
