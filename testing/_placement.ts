@@ -1,7 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 
 const stream = "TRELLIS_PROBE";
-const inbox = "_INBOX.trellis-probe";
 
 /**
  * Asks a server of a cluster whether JetStream could place a stream on every server, and resolves
@@ -36,6 +36,8 @@ export function canPlaceStreams(port: number, timeoutMs: number): Promise<boolea
 }
 
 function question(): string {
+  // Others may ask at the same time, and each wants only its own answer.
+  const inbox = `_INBOX.${randomUUID()}`;
   const config = {
     name: stream,
     subjects: [stream],
