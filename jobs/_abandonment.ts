@@ -24,7 +24,7 @@ export interface Abandonment {
   /** The signal that the handler watches; made when first asked for. */
   readonly signal: () => AbortSignal;
   /** Resolves when the worker no longer waits for the handler. */
-  readonly abandoned: Promise<JobAborted>;
+  readonly abandoned: () => Promise<JobAborted>;
   /** Aborts; a second reason counts only for how long to wait. */
   abort(reason: JobAborted): void;
   /** Corrects how the try ended by why it was aborted. */
@@ -35,15 +35,19 @@ export interface Abandonment {
 export function createAbandonment(): Abandonment {
   let controller: AbortController | undefined;
   let first: JobAborted | undefined;
-  let abandon: (reason: JobAborted) => void = () => {};
-  const abandoned = new Promise<JobAborted>((resolve) => abandon = resolve);
+  let gone: JobAborted | undefined;
+  let abandon: (reason: JobAborted) => void = (reason) => gone = reason;
   return {
     signal() {
       controller ??= new AbortController();
       if (first !== undefined && !controller.signal.aborted) controller.abort(first);
       return controller.signal;
     },
-    abandoned,
+    abandoned: () =>
+      new Promise((resolve) => {
+        if (gone !== undefined) resolve(gone);
+        abandon = resolve;
+      }),
     abort(reason) {
       first ??= reason;
       const told = first;

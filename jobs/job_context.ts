@@ -19,7 +19,7 @@ export function createJobContext(requestId?: string): JobContext {
 }
 
 /** The headers that carry a job's context, beside the same values in its events. */
-export function contextHeaders(context: JobContext): readonly (readonly [string, string])[] {
+export function contextHeaders(context: JobContext): [string, string][] {
   const headers: [string, string][] = [
     ["request-id", context.requestId],
     ["traceparent", context.traceparent],

@@ -58,8 +58,12 @@ export interface LifeOptions {
 
 /** A life under way. */
 export interface JobLife {
-  /** Resolves when the delivery is settled; never rejects. */
-  readonly ended: Promise<void>;
+  /** Where the delivery is settled and kept alive. */
+  readonly reply: string | undefined;
+  /** Reads the message ahead of time, in a moment when nothing else is to do. */
+  prepare(): void;
+  /** Lets it live; `onEnded` is called once, in the tick in which the delivery is settled. */
+  begin(onEnded: () => void): void;
   /** The job, once the message was read. */
   jobId(): string | undefined;
   /** Aborts the handler. */
@@ -68,9 +72,10 @@ export interface JobLife {
   lookAgain(): void;
 }
 
-/** Lets the job of one work message live; trouble of one job never reaches another. */
+/** Prepares the life of the job of one work message; trouble of one job never reaches another. */
 export function liveJob(message: Message, options: LifeOptions): JobLife {
   const abandonment = createAbandonment();
+  let read: ReturnType<typeof readWorkItem> | undefined;
   let item: WorkItem | undefined;
   let running: RunningTry | undefined;
   let lookPending = false;
@@ -86,13 +91,17 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
       abandonment.abort(reason);
     }, () => {});
   };
-  const live = async (): Promise<void> => {
-    const read = readWorkItem(message, options.queue);
-    if (!read.ok) return drop(message, read.error, options);
+  const live = async (onEnded: () => void): Promise<void> => {
+    read ??= readWorkItem(message, options.queue);
+    if (!read.ok) {
+      drop(message, read.error, options);
+      return onEnded();
+    }
     item = read.value;
     const started = await startTry(item, options);
     if (started.kind === "settled") {
-      return options.settle(item.reply, started.settlement);
+      options.settle(item.reply, started.settlement);
+      return onEnded();
     }
     running = started.running;
     if (lookPending) look();
@@ -103,15 +112,23 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
     const verdict = decide(ended, outcome, { settings, now: clock(), random });
     const settlement = await recordVerdict(verdict, running, options);
     options.settle(item.reply, settlement);
+    // In the same tick, so that this settlement and the next start leave in one write.
+    onEnded();
   };
-  const ended = live().catch((thrown: unknown) => {
-    // The server was silent for longer than we wait, or we have a bug: the work comes back by itself.
-    if (running !== undefined) running.active = false;
-    const jobId = item?.jobId;
-    options.log("error", "job-trouble", { ...options.queue, jobId, error: describeThrown(thrown) });
-  });
   return {
-    ended,
+    reply: message.reply,
+    prepare() {
+      read ??= readWorkItem(message, options.queue);
+    },
+    begin(onEnded) {
+      live(onEnded).catch((thrown: unknown) => {
+        // The server was silent for longer than we wait, or we have a bug: the work comes back by itself.
+        if (running !== undefined) running.active = false;
+        const error = describeThrown(thrown);
+        options.log("error", "job-trouble", { ...options.queue, jobId: item?.jobId, error });
+        onEnded();
+      });
+    },
     jobId: () => item?.jobId,
     abort: (reason) => abandonment.abort(reason),
     lookAgain: look,

@@ -101,11 +101,10 @@ export interface LifecycleOptions {
 export function openLifecycle(options: LifecycleOptions): Lifecycle {
   const { connection, capabilities, inboxPrefix } = options;
   const publisher = createPublisher(connection, inboxPrefix === undefined ? {} : { inboxPrefix });
+  const writer: Writer = { connection, capabilities, publisher };
   return {
-    connection,
-    capabilities,
-    publisher,
-    write: (event, write = {}) => writeEvent({ connection, capabilities, publisher }, event, write),
+    ...writer,
+    write: (event, write = {}) => writeEvent(writer, event, write),
     async read(job, budgetMs = WRITE_BUDGET_MS) {
       const giveUpAt = Date.now() + budgetMs;
       const read = (subject: string) => readLast(connection, JOBS_STREAM, subject, { giveUpAt });
@@ -225,7 +224,7 @@ function eventHeaders(
   event: JobEvent,
   expect: Expectation | undefined,
 ): [string, string][] {
-  const headers: [string, string][] = contextHeaders(event.context).map(([a, b]) => [a, b]);
+  const headers = contextHeaders(event.context);
   if (expect !== undefined && capabilities.lifecycleCompareAndSet) {
     headers.push(
       ["Nats-Expected-Last-Subject-Sequence", String(expect.lastSequence)],

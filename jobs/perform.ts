@@ -4,7 +4,7 @@
  * @module
  */
 
-import { describeIssue, type StandardSchema } from "../protocol/mod.ts";
+import { describeIssue, type SchemaResult, type StandardSchema } from "../protocol/mod.ts";
 import type { TryOutcome } from "./decide.ts";
 import type { JobAborted } from "./handler_signals.ts";
 
@@ -19,7 +19,7 @@ export interface PerformOptions {
   /** The handler, bound to its job. */
   readonly run: RunHandler;
   /** Resolves when the handler has had its time after an abort; with the reason. */
-  readonly abandoned: Promise<JobAborted>;
+  readonly abandoned: () => Promise<JobAborted>;
   /** Schema of the result. */
   readonly result: StandardSchema | undefined;
 }
@@ -27,12 +27,14 @@ export interface PerformOptions {
 /** Runs a handler to its end, or until it is abandoned after an abort. */
 export async function perform(options: PerformOptions): Promise<TryOutcome> {
   try {
-    const returned = await Promise.race([
-      Promise.resolve(options.run()),
-      options.abandoned.then(rejectWith),
-    ]);
+    let returned = options.run();
+    // What returned at once cannot be abandoned, and is not waited for.
+    if (isThenable(returned)) {
+      returned = await Promise.race([returned, options.abandoned().then(rejectWith)]);
+    }
     if (isErr(returned)) return outcomeOf(returned.error);
-    return await fitResult(returned, options.result);
+    const fitted = fitResult(returned, options.result);
+    return fitted instanceof Promise ? await fitted : fitted;
   } catch (thrown) {
     return outcomeOf(thrown);
   }
@@ -86,13 +88,23 @@ function isErr(value: unknown): value is { readonly ok: false; readonly error: u
     "error" in value;
 }
 
-async function fitResult(
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value &&
+    typeof value.then === "function";
+}
+
+function fitResult(
   returned: unknown,
   schema: StandardSchema | undefined,
-): Promise<TryOutcome> {
+): TryOutcome | Promise<TryOutcome> {
   if (schema === undefined) return { kind: "returned", result: undefined };
-  let judged = schema["~standard"].validate(returned);
-  if (judged instanceof Promise) judged = await judged;
+  const judged = schema["~standard"].validate(returned);
+  return judged instanceof Promise
+    ? judged.then((later) => fittedOutcome(returned, later))
+    : fittedOutcome(returned, judged);
+}
+
+function fittedOutcome(returned: unknown, judged: SchemaResult<unknown>): TryOutcome {
   if (judged.issues === undefined) return { kind: "returned", result: returned };
   const issues = judged.issues.map(describeIssue).join("; ");
   return { kind: "failed", message: `Cannot complete: the result does not fit, ${issues}` };

@@ -7,7 +7,7 @@ import type { TryOutcome } from "./decide.ts";
 import { JobAborted, JobFailed, RetryAfter, Snooze } from "./handler_signals.ts";
 import { describeThrown, outcomeOf, perform, type RunHandler } from "./perform.ts";
 
-const never = new Promise<JobAborted>(() => {});
+const never = () => new Promise<JobAborted>(() => {});
 const result = z.object({ list: z.array(z.string()) });
 
 function run(handler: RunHandler, schema?: typeof result): Promise<TryOutcome> {
@@ -44,7 +44,11 @@ Deno.test("perform() takes a throw, a rejection and err() alike", async () => {
 
 Deno.test("perform() goes on without a handler that was abandoned", async () => {
   const abandoned = Promise.resolve(new JobAborted("timeout", "too long"));
-  const outcome = await perform({ run: () => never, abandoned, result: undefined });
+  const outcome = await perform({
+    run: never,
+    abandoned: () => abandoned,
+    result: undefined,
+  });
   assert.deepEqual(outcome, { kind: "threw", message: "too long" });
 });
 

@@ -49,21 +49,35 @@ export async function inCreateSpan<Value extends { readonly ok: boolean }>(
  * Runs a handler inside a consumer span whose parent is the job's own trace context, and measures
  * how long it took and how it ended.
  */
-export async function inProcessSpan(
+export function inProcessSpan(
   job: ActiveJob<unknown>,
   queue: QueueAddress,
   run: () => unknown,
-): Promise<unknown> {
+): unknown {
   const startedAt = performance.now();
-  let ended = "threw";
-  try {
-    const returned = await processSpan(job, queue, run);
-    ended = "returned";
-    return returned;
-  } finally {
+  const note = (ended: "returned" | "threw") => {
     const { duration } = instruments();
     duration.record((performance.now() - startedAt) / 1_000, { ...labelsOf(queue), ended });
+  };
+  const noteThrow = (thrown: unknown): never => {
+    note("threw");
+    throw thrown;
+  };
+  let returned: unknown;
+  try {
+    returned = processSpan(job, queue, run);
+  } catch (thrown) {
+    return noteThrow(thrown);
   }
+  // A handler that is done at once is not waited for.
+  if (!(returned instanceof Promise)) {
+    note("returned");
+    return returned;
+  }
+  return returned.then((value) => {
+    note("returned");
+    return value;
+  }, noteThrow);
 }
 
 function processSpan(

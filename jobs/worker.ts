@@ -67,7 +67,9 @@ const ENDS_FROM_OUTSIDE = ["cancelled", "expired", "stale"] as const satisfies J
 export function startWorker(options: WorkerOptions): Worker {
   const { connection, queue, settings, log } = options;
   const buffered: Message[] = [];
-  const lives = new Map<Message, JobLife>();
+  // The first of the buffered, read already.
+  let next: JobLife | undefined;
+  const lives = new Set<JobLife>();
   const prefetch = createPrefetch(settings.concurrency);
   let dropped = 0;
   let accepting = true;
@@ -84,31 +86,46 @@ export function startWorker(options: WorkerOptions): Worker {
     consumer: durableName(queue),
     inboxPrefix: options.inboxPrefix,
     room: () => settings.concurrency + prefetch.size() - buffered.length - lives.size,
+    ahead: prefetch.size,
     onMessage(message) {
       buffered.push(message);
       begin();
     },
     onTrouble: (description) => log("warn", "pull-trouble", { ...queue, description }),
   });
+  let beginning = false;
   const begin = () => {
+    // A life can end at once and ask for the next: the loop below is at it already.
+    if (beginning) return;
+    beginning = true;
     while (accepting && lives.size < settings.concurrency) {
       const message = buffered.shift();
-      if (message === undefined) return;
+      if (message === undefined) break;
+      const life = next ?? liveJob(message, lifeOptions);
+      next = undefined;
       const startedAt = performance.now();
-      const life = liveJob(message, lifeOptions);
-      lives.set(message, life);
-      life.ended.then(() => {
-        lives.delete(message);
+      lives.add(life);
+      life.begin(() => {
+        lives.delete(life);
         prefetch.note(performance.now() - startedAt);
         begin();
         pull.refill();
         if (lives.size === 0) whenIdle?.();
       });
     }
+    beginning = false;
+    // After what was begun is on its way: the next is read while the server answers.
+    queueMicrotask(prepareNext);
+  };
+  const prepareNext = () => {
+    const [message] = buffered;
+    if (message === undefined || next !== undefined) return;
+    next = liveJob(message, lifeOptions);
+    next.prepare();
   };
   const aliveTimer = setInterval(() => {
-    for (const held of [...buffered, ...lives.keys()]) {
-      if (held.reply !== undefined) keepWorking(connection, held.reply);
+    for (const { reply } of [...buffered, ...lives]) {
+      if (reply !== undefined) keepWorking(connection, reply);
     }
   }, settings.ackWaitMs / 3);
   const subscriptions = ENDS_FROM_OUTSIDE.map((eventType) =>
@@ -119,7 +136,7 @@ export function startWorker(options: WorkerOptions): Worker {
         }
         const parsed = parseLifecycleSubject(message.subject);
         if (!parsed.ok) return;
-        for (const life of lives.values()) {
+        for (const life of lives) {
           if (life.jobId() === parsed.value.jobId) life.lookAgain();
         }
       },
@@ -127,7 +144,7 @@ export function startWorker(options: WorkerOptions): Worker {
   );
   // What was said while the connection was down was not heard.
   const stopWatching = onReconnect(connection, () => {
-    for (const life of lives.values()) life.lookAgain();
+    for (const life of lives) life.lookAgain();
   });
 
   const giveBackBuffered = () => {
@@ -145,7 +162,7 @@ export function startWorker(options: WorkerOptions): Worker {
       await pull.stop();
       giveBackBuffered();
       await within(untilIdle(), drainMs);
-      for (const life of lives.values()) {
+      for (const life of lives) {
         life.abort(new JobAborted("shutdown", "the worker stops"));
       }
       await untilIdle();

@@ -47,6 +47,8 @@ interface Waiter {
 }
 
 const SWEEP_MS = 250;
+const [QUOTE, COLON, CLOSING_BRACE] = [0x22, 0x3a, 0x7d];
+const [LETTER_Q, LETTER_S, ZERO] = [0x71, 0x73, 0x30];
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -127,12 +129,15 @@ export function encodeHeaders(headers: Iterable<readonly [string, string]>): Enc
 }
 
 /** Calls back whenever the connection breaks or is made anew, until the returned function is called. */
-export function onReconnect(nc: Connection, react: () => void): () => void {
+export function onReconnect(
+  nc: Connection,
+  react: (status: "disconnect" | "reconnect") => void,
+): () => void {
   let watching = true;
   const watch = async () => {
     for await (const status of nc.status()) {
       if (!watching) return;
-      if (status.type === "disconnect" || status.type === "reconnect") react();
+      if (status.type === "disconnect" || status.type === "reconnect") react(status.type);
     }
   };
   // The iterator ends with the connection; a connection that fails ends its users by other ways.
@@ -149,6 +154,8 @@ function readAnswer(message: Message): PublishAnswer {
     const unsaid = status === 503 ? "no stream takes it" : `status ${status}`;
     return { kind: "unanswered", description: said === "" ? unsaid : said };
   }
+  const plain = readPlainAck(message.data);
+  if (plain > 0) return { kind: "stored", sequence: plain, duplicate: false };
   const text = decoder.decode(message.data);
   // {"stream":"JOBS","seq":123,...}: no name of ours has a quote, so this is found where it is.
   const at = text.indexOf('"seq":');
@@ -157,6 +164,22 @@ function readAnswer(message: Message): PublishAnswer {
     return { kind: "stored", sequence, duplicate: text.includes('"duplicate":true') };
   }
   return readRefusal(text);
+}
+
+/**
+ * The sequence of `{"stream":"JOBS","seq":123}` straight from the bytes, read from their end; 0
+ * when the answer says anything else or more.
+ */
+function readPlainAck(data: Uint8Array): number {
+  let at = data.length - 1;
+  if (data[1] !== QUOTE || data[2] !== LETTER_S || data[at] !== CLOSING_BRACE) return 0;
+  let sequence = 0;
+  for (let place = 1;; place *= 10) {
+    const digit = (data[--at] ?? 0) - ZERO;
+    if (digit < 0 || digit > 9) break;
+    sequence += digit * place;
+  }
+  return data[at] === COLON && data[at - 1] === QUOTE && data[at - 2] === LETTER_Q ? sequence : 0;
 }
 
 function readRefusal(text: string): PublishAnswer {

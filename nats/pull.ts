@@ -18,6 +18,8 @@ export interface PullOptions {
   readonly inboxPrefix: string;
   /** How many more messages there is room for, those asked for already included. */
   readonly room: () => number;
+  /** How much of that room is stock, for work that will be begun later. */
+  readonly ahead: () => number;
   /** Takes a message. */
   readonly onMessage: (message: Message) => void;
   /** Told what goes wrong; pulling goes on all the same. */
@@ -43,7 +45,14 @@ const EXPIRES_MS = 20_000;
 const HEARTBEAT_MS = 2_000;
 /** After so long without a word, requests count as lost and are made again. */
 const SILENT_MS = 5_000;
+/** A heartbeat, nothing there, nothing came in time; anything else is trouble, and no time to hurry. */
+const NORMAL_STATUS = [100, 404, 408];
 const RETRY_MS = 250;
+/**
+ * How long a request waits on a connection that has brought no answer yet. A server that has just
+ * begun can lose a request without a word; a short one is missed soon and made again.
+ */
+const PROBE_MS = 500;
 /** How long a server may take to say that nothing more comes. */
 const DRAIN_MS = 1_000;
 
@@ -57,7 +66,11 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
   const requests = new Map<number, Request>();
   let lastRequest = 0;
   let pulling = true;
+  let connected = true;
   let heardAt = Date.now();
+  // Whether the server has answered on this connection.
+  let proven = false;
+  let probeTimer: ReturnType<typeof setTimeout> | undefined;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   const asked = () => {
@@ -66,19 +79,28 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
     return sum;
   };
   const refill = () => {
-    if (!pulling || nc.isClosed()) return;
+    if (!pulling || !connected || nc.isClosed()) return;
     const open = asked();
     const missing = options.room() - open;
-    // Many small requests cost more than they bring: wait until half of the room is free.
-    if (missing <= 0 || (open > 0 && missing < open)) return;
+    const ahead = options.ahead();
+    // Many small requests cost more than they bring: stock is asked for when half of it is gone,
+    // and work for idle hands when less than that is on its way.
+    if (missing <= 0 || (missing <= ahead ? 2 * missing < ahead : missing < open)) return;
+    ask(missing);
+  };
+  const ask = (batch: number) => {
     const id = ++lastRequest;
-    requests.set(id, { remaining: missing, expiresAt: Date.now() + EXPIRES_MS });
-    const body = {
-      batch: missing,
-      expires: EXPIRES_MS * 1_000_000,
-      idle_heartbeat: HEARTBEAT_MS * 1_000_000,
-    };
+    const expiresMs = proven ? EXPIRES_MS : PROBE_MS;
+    requests.set(id, { remaining: batch, expiresAt: Date.now() + expiresMs });
+    const body = proven
+      ? { batch, expires: nanoseconds(EXPIRES_MS), idle_heartbeat: nanoseconds(HEARTBEAT_MS) }
+      : { batch, expires: nanoseconds(PROBE_MS) };
     nc.publish(subject, JSON.stringify(body), { reply: inbox + id });
+    if (!proven) probeTimer ??= setTimeout(probeEnds, PROBE_MS + RETRY_MS);
+  };
+  const probeEnds = () => {
+    probeTimer = undefined;
+    if (!proven) forgetAll();
   };
   const later = () => {
     retryTimer ??= setTimeout(() => {
@@ -88,6 +110,7 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
   };
   const forgetAll = () => {
     requests.clear();
+    proven = false;
     heardAt = Date.now();
     later();
   };
@@ -95,8 +118,9 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
     callback(error, message) {
       if (error !== null) return options.onTrouble(errorMessage(error));
       heardAt = Date.now();
-      if (isWork(message)) return deliver(message);
-      readStatus(Number(message.subject.slice(inbox.length)), message);
+      if (!isWork(message)) return readStatus(Number(message.subject.slice(inbox.length)), message);
+      proven = true;
+      deliver(message);
     },
   });
   const deliver = (message: Message) => {
@@ -108,10 +132,10 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
   };
   const readStatus = (id: number, message: Message) => {
     const code = message.headers?.code ?? 0;
+    proven = NORMAL_STATUS.includes(code);
     if (code === 100) return;
     requests.delete(id);
-    // 404 and 408: nothing came in time; anything else is trouble, and not to be asked in a hurry.
-    if (code === 404 || code === 408) return refill();
+    if (proven) return refill();
     options.onTrouble(`${code} ${message.headers?.description ?? ""}`.trim());
     later();
   };
@@ -126,7 +150,11 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
     }
     refill();
   }, 1_000);
-  const stopWatching = onReconnect(nc, forgetAll);
+  const stopWatching = onReconnect(nc, (status) => {
+    // What is asked while the connection is down would go out when it is back, all at once.
+    connected = status === "reconnect";
+    forgetAll();
+  });
   refill();
 
   return {
@@ -135,7 +163,8 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
       pulling = false;
       stopWatching();
       clearInterval(watchdog);
-      if (retryTimer !== undefined) clearTimeout(retryTimer);
+      clearTimeout(retryTimer);
+      clearTimeout(probeTimer);
       // Draining ends the subscription at the server first and here last, so nothing falls between;
       // without a connection there is nothing under way, and nothing that would answer.
       if (!nc.isClosed()) await Promise.race([subscription.drain(), pause(DRAIN_MS)]);
@@ -146,6 +175,10 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
 /** Work comes under its own subject with an acknowledgement to reply to; what the server says has neither. */
 function isWork(message: Message): boolean {
   return message.reply?.startsWith("$JS.ACK.") === true;
+}
+
+function nanoseconds(milliseconds: number): number {
+  return milliseconds * 1_000_000;
 }
 
 function pause(waitMs: number): Promise<void> {

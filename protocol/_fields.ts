@@ -3,7 +3,10 @@
 import { z } from "zod";
 import { isJobId, type NameKind, nameProblem } from "./names.ts";
 
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const INSTANT =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+/** No month is shorter: such a day needs no calendar. */
+const SHORTEST_MONTH = "28";
 
 /** A name that is one subject token. */
 export function nameSchema(kind: NameKind): z.ZodString {
@@ -19,11 +22,10 @@ export const instantSchema: z.ZodString = z.string().refine(
   "not an RFC 3339 instant with milliseconds and Z",
 );
 
-/** `Date` reads the 30th of February and 24 o'clock as the next day: those are other texts. */
+/** `Date` reads the 30th of February as another day, which is another text. */
 function isInstant(text: string): boolean {
   if (!INSTANT.test(text)) return false;
-  const at = Date.parse(text);
-  return !Number.isNaN(at) && new Date(at).toISOString() === text;
+  return text.slice(8, 10) <= SHORTEST_MONTH || new Date(text).toISOString() === text;
 }
 
 /** A whole number from zero. */
