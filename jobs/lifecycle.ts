@@ -17,7 +17,6 @@ import {
 import {
   decodeEvent,
   encodeEvent,
-  foldLatest,
   JOB_EVENT_TYPES,
   type JobAddress,
   type JobEvent,
@@ -31,6 +30,7 @@ import {
 } from "../protocol/mod.ts";
 import { contextHeaders } from "./job_context.ts";
 import { randomHex } from "./_random.ts";
+import { foldProven, newestOfEach } from "./_replica_proof.ts";
 
 /** What became of a lifecycle write. */
 export type WriteOutcome =
@@ -86,6 +86,8 @@ export const WRITE_BUDGET_MS = 15_000;
 
 /** Longer than replicas were seen to lag behind a write (10 ms). */
 const REPLICA_LAG_MS = 25;
+/** How often each kind is asked for when nothing proves that all was seen. */
+const MOST_LOOKS = 4;
 
 /** What the history needs to know. */
 export interface LifecycleOptions {
@@ -109,16 +111,24 @@ export function openLifecycle(options: LifecycleOptions): Lifecycle {
       const giveUpAt = Date.now() + budgetMs;
       const read = (subject: string) => readLast(connection, JOBS_STREAM, subject, { giveUpAt });
       // The newest event first, then each kind: what a write will expect must be no newer than what
-      // it was decided on. A replica that lags could still hide an end from the second look, so in a
-      // cluster that comes after every replica has caught up with the first.
+      // it was decided on.
       const last = await read(jobFilter(job));
       if (last === undefined) return undefined;
-      if (connection.info?.cluster !== undefined) await pause(REPLICA_LAG_MS);
-      const newest = await Promise.all(
-        JOB_EVENT_TYPES.map((eventType) => read(lifecycleSubject(job, eventType))),
-      );
-      const snapshot = foldLatest(newest.flatMap(believed));
-      return snapshot === undefined ? undefined : { ...snapshot, lastSequence: last.sequence };
+      const clustered = connection.info?.cluster !== undefined;
+      let known: SequencedEvent[] = [];
+      for (let look = 1;; look++) {
+        // In a cluster each answer comes from whichever replica, and one that lags hides events: the
+        // others are given time to catch up with the newest, and asked again while in doubt.
+        if (clustered) await pause(REPLICA_LAG_MS);
+        const newest = await Promise.all(
+          JOB_EVENT_TYPES.map((eventType) => read(lifecycleSubject(job, eventType))),
+        );
+        known = newestOfEach([...known, ...newest.flatMap(believed)]);
+        const { snapshot, proven } = foldProven(believed(last)[0], known);
+        const sure = proven && capabilities.lifecycleCompareAndSet;
+        if (clustered && !sure && look < MOST_LOOKS) continue;
+        return snapshot === undefined ? undefined : { ...snapshot, lastSequence: last.sequence };
+      }
     },
     async readLastSequence(job, budgetMs = WRITE_BUDGET_MS) {
       const giveUpAt = Date.now() + budgetMs;
