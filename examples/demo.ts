@@ -66,7 +66,11 @@ async function demo(seconds: number): Promise<void> {
 
   const states = await publishSteadily(connection, seconds);
   const work = await readMessageCount(connection, WORK_STREAM);
-  say(`\n${work} jobs wait in ${WORK_STREAM} (every created event is sourced into it).`);
+  say(
+    `\n${work} ${
+      work === 1 ? "job waits" : "jobs wait"
+    } in ${WORK_STREAM} (every created event is sourced into it).`,
+  );
   say(JSON.stringify(states));
 }
 

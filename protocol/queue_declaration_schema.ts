@@ -5,6 +5,7 @@
  */
 
 import { z } from "zod";
+import { decodeJson, schemaProblem } from "./codec.ts";
 import { countSchema, nameSchema } from "./_fields.ts";
 import type { QueueDeclaration } from "./queue_declaration.ts";
 import { err, ok, type Result } from "./result.ts";
@@ -40,16 +41,15 @@ export const queueDeclarationSchema: z.ZodType<QueueDeclaration> = z.object({
 });
 
 const recordSchema = z.object({ version: z.literal(1), queues: z.array(queueDeclarationSchema) });
-const decoder = new TextDecoder();
-
 /** Reads the recorded declarations of a service; nothing recorded is an empty list. */
 export function decodeQueueRecord(
   value: Uint8Array | undefined,
 ): Result<readonly QueueDeclaration[], string> {
   if (value === undefined) return ok([]);
-  try {
-    return ok(recordSchema.parse(JSON.parse(decoder.decode(value))).queues);
-  } catch (cause) {
-    return err(cause instanceof Error ? cause.message : String(cause));
-  }
+  const json = decodeJson(value);
+  if (!json.ok) return err(json.error.message);
+  const checked = recordSchema.safeParse(json.value);
+  return checked.success
+    ? ok(checked.data.queues)
+    : err(schemaProblem(checked.error).error.message);
 }

@@ -15,6 +15,19 @@ export interface ServerFolder {
   remove(): Promise<void>;
 }
 
+async function makeFolder(): Promise<string> {
+  const parent = tmpdir();
+  try {
+    return await mkdtemp(join(parent, "trellis-nats-"));
+  } catch (cause) {
+    throw new Error(
+      `Cannot make a folder for nats-server in ${parent}: ` +
+        `set TMPDIR to a folder that exists and can be written to`,
+      { cause },
+    );
+  }
+}
+
 /**
  * Creates a server's folder with its configuration file.
  *
@@ -22,7 +35,7 @@ export interface ServerFolder {
  * the watchdog, which also ends the server.
  */
 export async function createServerFolder(config: string | undefined): Promise<ServerFolder> {
-  const path = await mkdtemp(join(tmpdir(), "trellis-nats-"));
+  const path = await makeFolder();
   const places = placesIn(path);
   await mkdir(places.ports);
   if (config !== undefined) await writeFile(places.config, config);

@@ -44,7 +44,7 @@ export function versionWanted(name: NatsServerVersion): VersionWanted {
 
 /** Reads `2.15.1` out of what `nats-server --version` prints (`nats-server: v2.15.1`). */
 export function parseVersion(output: string): string | undefined {
-  return /\bv?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?)/.exec(output)?.[1];
+  return /nats-server\S* v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?)/.exec(output)?.[1];
 }
 
 /** Orders two versions by their three numbers; a pre-release counts as its release. */

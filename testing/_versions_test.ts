@@ -5,6 +5,7 @@ Deno.test("parseVersion() reads what nats-server prints", () => {
   assert.equal(parseVersion("nats-server: v2.15.1\n"), "2.15.1");
   assert.equal(parseVersion("nats-server: v2.12.0-RC.4"), "2.12.0-RC.4");
   assert.equal(parseVersion("command not found"), undefined);
+  assert.equal(parseVersion("v20.19.2"), undefined);
 });
 
 Deno.test("compareVersions() compares numbers, not letters", () => {

@@ -70,7 +70,10 @@ async function fromVariable(search: Search): Promise<FoundNatsServer | undefined
   if (!path) return undefined;
   const answer = await askVersion(path);
   if (answer.version !== undefined) return { path, version: answer.version };
-  throw new Error(`Cannot run the nats-server that ${variable} names: ${path} (${answer.output})`);
+  throw new Error(
+    `Cannot run the nats-server that ${variable} names: ` +
+      `${path} --version said "${answer.output}"`,
+  );
 }
 
 async function fromPath(search: Search): Promise<FoundNatsServer | undefined> {
@@ -155,14 +158,16 @@ async function fitting(
   const { version, output } = await askVersion(path);
   if (version !== undefined && fits(version, wanted.name)) return { path, version };
   if (place !== undefined) {
-    const reason = version === undefined ? `cannot be run (${output})` : `is version ${version}`;
+    const reason = version === undefined
+      ? `is no nats-server (--version said "${output}")`
+      : `is version ${version}`;
     failures.push(`${place}: ${path} ${reason}`);
   }
   return undefined;
 }
 
 async function askVersion(path: string): Promise<{ version: string | undefined; output: string }> {
-  const { succeeded, output } = await runCommand(path, ["--version"], { timeoutMs: 10_000 });
+  const { succeeded, output } = await runCommand(path, ["--version"], { timeoutMs: 5_000 });
   return { version: succeeded ? parseVersion(output) : undefined, output: output.trim() };
 }
 

@@ -195,7 +195,7 @@ Deno.test("findNatsServer() uses the binary that a variable names, or says that 
       findNatsServer("newest", { environment: { ...process.env, TRELLIS_NATS_SERVER: wrong } }),
       (error: Error) =>
         error.message.startsWith(
-          `Cannot run the nats-server that TRELLIS_NATS_SERVER names: ${wrong} (`,
+          `Cannot run the nats-server that TRELLIS_NATS_SERVER names: ${wrong} --version said "`,
         ),
     );
   }
