@@ -112,9 +112,14 @@ export function openLifecycle(options: LifecycleOptions): Lifecycle {
       const read = (subject: string) => readLast(connection, JOBS_STREAM, subject, { giveUpAt });
       // The newest event first, then each kind: what a write will expect must be no newer than what
       // it was decided on.
-      const last = await read(jobFilter(job));
-      if (last === undefined) return undefined;
       const clustered = connection.info?.cluster !== undefined;
+      let last = await read(jobFilter(job));
+      // A replica that lags may not know of the job at all, and what is gone is given up for good.
+      for (let look = 1; last === undefined && clustered && look < MOST_LOOKS; look++) {
+        await pause(REPLICA_LAG_MS);
+        last = await read(jobFilter(job));
+      }
+      if (last === undefined) return undefined;
       let known: SequencedEvent[] = [];
       for (let look = 1;; look++) {
         // In a cluster each answer comes from whichever replica, and one that lags hides events: the

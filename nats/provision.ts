@@ -162,13 +162,20 @@ async function makeFirst(
     const [jobs] = wantedStreams(capabilities, decision.count, options);
     if (jobs === undefined) break;
     try {
-      streams.push(await ensureStream(nc, jobs, ensure));
-      return decision;
+      const report = await ensureStream(nc, jobs, ensure);
+      streams.push(report);
+      return decision.decidedBy === "option" ? decision : decidedBefore(report) ?? decision;
     } catch (error) {
       if (index === candidates.length - 1 || !isTooManyReplicas(error)) throw error;
     }
   }
   throw new Error("Cannot provision: the topology has no streams");
+}
+
+/** Another process made `JOBS` since we looked, and decided otherwise: its word counts. */
+function decidedBefore({ drift }: StreamReport): ReplicaDecision | undefined {
+  const found = drift.find(({ field }) => field === "num_replicas")?.found;
+  return typeof found === "number" ? { count: found, decidedBy: "existing" } : undefined;
 }
 
 async function replicaCandidates(

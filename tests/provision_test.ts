@@ -77,6 +77,30 @@ for (const version of VERSIONS) {
 }
 
 testOnBothServers(
+  "provision() follows another that decided on the replicas since it looked",
+  async (server) => {
+    await using nc = await connect({ servers: server.url });
+    await using other = await connect({ servers: server.url });
+    let looked = false;
+    const slow = new Proxy(nc, {
+      get(target, name) {
+        if (name !== "request") return Reflect.get(target, name, target);
+        return async (...call: Parameters<typeof nc.request>) => {
+          const answer = await target.request(...call);
+          if (!looked && call[0].endsWith("STREAM.INFO.JOBS")) {
+            looked = true;
+            await provision(other).orThrow();
+          }
+          return answer;
+        };
+      },
+    });
+    const { replicas } = await provision(slow).orThrow();
+    assert.deepEqual(replicas, { count: 1, decidedBy: "existing" });
+  },
+);
+
+testOnBothServers(
   "provision() returns only when no job can be missed: 3,000 at once all reach JOBS_WORK",
   async (server) => {
     await using nc = await connect({ servers: server.url });
