@@ -8,6 +8,7 @@
 import {
   type Attributes,
   context,
+  createNoopMeter,
   metrics,
   propagation,
   ProxyTracerProvider,
@@ -41,7 +42,7 @@ export async function inCreateSpan<Value extends { readonly ok: boolean }>(
     { kind: SpanKind.PRODUCER, attributes: attributesOf(queue, "create") },
     (span) => endWith(span, create(), (value) => value.ok),
   );
-  instruments().created.add(1, { ...labelsOf(queue), outcome: created.ok ? "stored" : "failed" });
+  instruments()?.created.add(1, { ...labelsOf(queue), outcome: created.ok ? "stored" : "failed" });
   return created;
 }
 
@@ -54,9 +55,10 @@ export function inProcessSpan(
   queue: QueueAddress,
   run: () => unknown,
 ): unknown {
+  const { duration } = instruments() ?? {};
+  if (duration === undefined) return processSpan(job, queue, run);
   const startedAt = performance.now();
   const note = (ended: "returned" | "threw") => {
-    const { duration } = instruments();
     duration.record((performance.now() - startedAt) / 1_000, { ...labelsOf(queue), ended });
   };
   const noteThrow = (thrown: unknown): never => {
@@ -138,6 +140,7 @@ function labelsOf(queue: QueueAddress): Attributes {
 
 function makeInstruments() {
   const meter = metrics.getMeter(SCOPE);
+  if (meter === createNoopMeter()) return undefined;
   return {
     created: meter.createCounter("trellis.job.created", { description: "Jobs created" }),
     duration: meter.createHistogram("messaging.process.duration", {
@@ -149,7 +152,10 @@ function makeInstruments() {
 
 let made: { provider: unknown; instruments: ReturnType<typeof makeInstruments> } | undefined;
 
-/** Instruments belong to the provider that is registered; one that comes later gets its own. */
+/**
+ * Instruments belong to the provider that is registered; one that comes later gets its own. None
+ * while nobody measures.
+ */
 function instruments(): ReturnType<typeof makeInstruments> {
   const provider = metrics.getMeterProvider();
   if (made?.provider !== provider) made = { provider, instruments: makeInstruments() };
