@@ -20,7 +20,8 @@ import {
   type Result,
   statesBefore,
 } from "../protocol/mod.ts";
-import type { Lifecycle, WriteOutcome } from "./lifecycle.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { WriteOutcome } from "./write_event.ts";
 
 /** Why a command had no effect, or is not known to have one. */
 export type CommandFailure = "not-found" | "wrong-state" | "busy" | "unconfirmed" | "refused";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { API_ERROR, encodeHeaders, readLast } from "../nats/mod.ts";
+import { API_ERROR, encodeHeaderLines, readLast } from "../nats/mod.ts";
 import {
   encodeEvent,
   err,
@@ -15,7 +15,8 @@ import {
   type Result,
 } from "../protocol/mod.ts";
 import { CreateError } from "./create_error.ts";
-import { createdHeaders, type Lifecycle } from "./lifecycle.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import { createdHeaders } from "./write_event.ts";
 import { randomHex } from "./_random.ts";
 
 /** The most that a server takes in one batch. */
@@ -55,12 +56,11 @@ export async function createAtomically(
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const batchId = randomHex(12);
     const sent = events.map((event, index) => {
-      const headers = encodeHeaders([
-        ...createdHeaders(capabilities, event),
-        ["Nats-Batch-Id", batchId],
-        ["Nats-Batch-Sequence", String(index + 1)],
-        ...(event === last ? [["Nats-Batch-Commit", "1"]] as const : []),
-      ]);
+      const headers = encodeHeaderLines(
+        `${createdHeaders(capabilities, event)}Nats-Batch-Id: ${batchId}\r\n` +
+          `Nats-Batch-Sequence: ${index + 1}\r\n` +
+          (event === last ? "Nats-Batch-Commit: 1\r\n" : ""),
+      );
       const subject = lifecycleSubject(event, "created");
       const data = bodies[index] ?? new Uint8Array();
       // Only the commit is answered.

@@ -6,7 +6,7 @@
 
 import { API_ERROR } from "../nats/mod.ts";
 import { JobsError } from "../protocol/mod.ts";
-import type { WriteOutcome } from "./lifecycle.ts";
+import type { WriteOutcome } from "./write_event.ts";
 
 /** Why a job was not created, or is not known to be. */
 export type CreateFailure =

@@ -18,14 +18,10 @@ export function createJobContext(requestId?: string): JobContext {
   return { requestId: requestId ?? `req-${randomHex(8)}`, ...traced };
 }
 
-/** The headers that carry a job's context, beside the same values in its events. */
-export function contextHeaders(context: JobContext): [string, string][] {
-  const headers: [string, string][] = [
-    ["request-id", context.requestId],
-    ["traceparent", context.traceparent],
-  ];
-  if (context.tracestate !== undefined) headers.push(["tracestate", context.tracestate]);
-  return headers;
+/** The header lines that carry a job's context, beside the same values in its events. */
+export function contextHeaders({ requestId, traceparent, tracestate }: JobContext): string {
+  const lines = `request-id: ${requestId}\r\ntraceparent: ${traceparent}\r\n`;
+  return tracestate === undefined ? lines : `${lines}tracestate: ${tracestate}\r\n`;
 }
 
 function inherited(span: SpanContext): Omit<JobContext, "requestId"> {

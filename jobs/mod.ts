@@ -34,14 +34,8 @@ export type {
   WaitFailure,
   WaitOptions,
 } from "./job_ref.ts";
-export {
-  type Expectation,
-  type Lifecycle,
-  type LifecycleOptions,
-  openLifecycle,
-  type WriteOptions,
-  type WriteOutcome,
-} from "./lifecycle.ts";
+export { type Lifecycle, type LifecycleOptions, openLifecycle } from "./lifecycle.ts";
+export type { Expectation, WriteOptions, WriteOutcome } from "./write_event.ts";
 export { type JobsLog, type LogLevel } from "./log.ts";
 export type { CreateManyOptions, JobQueue, QueueRef, SubmitOutcome } from "./queue.ts";
 export {

@@ -9,7 +9,7 @@ import { isTerminal, type JobEvent } from "../protocol/mod.ts";
 import type { RunningTry } from "./active_job.ts";
 import type { Verdict } from "./decide.ts";
 import type { LifeOptions } from "./job_life.ts";
-import type { WriteOutcome } from "./lifecycle.ts";
+import type { WriteOutcome } from "./write_event.ts";
 
 const MOST_RACES = 50;
 const ACK: Settlement = { kind: "ack" };

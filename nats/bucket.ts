@@ -12,7 +12,7 @@ import type { Connection } from "./connection.ts";
 import { readLast } from "./direct_get.ts";
 import { API_ERROR } from "./errors.ts";
 import type { ApiRequestOptions } from "./js_api.ts";
-import { encodeHeaders, type PublishAnswer, type Publisher } from "./publisher.ts";
+import { encodeHeaderLines, type PublishAnswer, type Publisher } from "./publisher.ts";
 
 /** An entry as it stands. */
 export interface BucketEntry {
@@ -51,9 +51,9 @@ export async function writeEntry(
   value: Uint8Array,
   expectedRevision: number,
 ): Promise<EntryWrite> {
-  const headers = [["Nats-Expected-Last-Subject-Sequence", String(expectedRevision)]] as const;
+  const headers = `Nats-Expected-Last-Subject-Sequence: ${expectedRevision}\r\n`;
   return entryWrite(
-    await publisher.publish(bucketSubject(bucket, key), value, encodeHeaders(headers)),
+    await publisher.publish(bucketSubject(bucket, key), value, encodeHeaderLines(headers)),
   );
 }
 
@@ -64,12 +64,10 @@ export async function deleteEntry(
   key: string,
   expectedRevision: number,
 ): Promise<EntryWrite> {
-  const headers = [
-    ["KV-Operation", "DEL"],
-    ["Nats-Expected-Last-Subject-Sequence", String(expectedRevision)],
-  ] as const;
+  const headers =
+    `KV-Operation: DEL\r\nNats-Expected-Last-Subject-Sequence: ${expectedRevision}\r\n`;
   const subject = bucketSubject(bucket, key);
-  return entryWrite(await publisher.publish(subject, new Uint8Array(), encodeHeaders(headers)));
+  return entryWrite(await publisher.publish(subject, new Uint8Array(), encodeHeaderLines(headers)));
 }
 
 function entryWrite(answer: PublishAnswer): EntryWrite {

@@ -45,7 +45,7 @@ export { readLast, type StoredMessage } from "./direct_get.ts";
 export {
   createPublisher,
   type EncodedHeaders,
-  encodeHeaders,
+  encodeHeaderLines,
   onReconnect,
   type PublishAnswer,
   type Publisher,

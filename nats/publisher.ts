@@ -19,7 +19,7 @@ export type PublishAnswer =
   /** No answer: it may be stored, or may be stored yet, or not. */
   | { readonly kind: "unanswered"; readonly description: string };
 
-/** Headers as the bytes that go on the wire; see {@linkcode encodeHeaders}. */
+/** Headers as the bytes that go on the wire; see {@linkcode encodeHeaderLines}. */
 export interface EncodedHeaders {
   /** Gives the bytes; the client library calls this. */
   encode(): Uint8Array;
@@ -118,13 +118,12 @@ export function createPublisher(nc: Connection, options: PublisherOptions = {}):
 }
 
 /**
- * Writes headers as bytes, once for many publishes if they do not change. Values are trusted to
- * have no line breaks: names and instants of ours, and contexts that a schema has checked.
+ * Writes header lines (`name: value`, each with its line end) as bytes, once for many publishes if
+ * they do not change. Values are trusted to have no line breaks: names and instants of ours, and
+ * contexts that a schema has checked.
  */
-export function encodeHeaders(headers: Iterable<readonly [string, string]>): EncodedHeaders {
-  let text = "NATS/1.0\r\n";
-  for (const [name, value] of headers) text += `${name}: ${value}\r\n`;
-  const bytes = encoder.encode(`${text}\r\n`);
+export function encodeHeaderLines(lines: string): EncodedHeaders {
+  const bytes = encoder.encode(`NATS/1.0\r\n${lines}\r\n`);
   return { encode: () => bytes };
 }
 
