@@ -3,7 +3,7 @@
 /** How far ahead to fetch, in time. */
 const AHEAD_MS = 100;
 /** Never more than this, however fast the handlers are. */
-const MOST = 500;
+const MOST = 250;
 /** How much one more observation counts. */
 const WEIGHT = 0.05;
 

@@ -22,8 +22,8 @@ export const instantSchema: z.ZodString = z.string().refine(
   "not an RFC 3339 instant with milliseconds and Z",
 );
 
-/** `Date` reads the 30th of February as another day, which is another text. */
-function isInstant(text: string): boolean {
+/** Tells whether a text is an instant. `Date` reads the 30th of February as another day, which is another text. */
+export function isInstant(text: string): boolean {
   if (!INSTANT.test(text)) return false;
   return text.slice(8, 10) <= SHORTEST_MONTH || new Date(text).toISOString() === text;
 }

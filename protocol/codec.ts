@@ -7,6 +7,7 @@
 import type { z } from "zod";
 import { isJobEventType, jobEventSchema } from "./event_schemas.ts";
 import type { JobEvent } from "./events.ts";
+import { isPlainCreated } from "./_plain_created.ts";
 import { err, ok, type Result } from "./result.ts";
 import { lifecycleSubject, parseLifecycleSubject } from "./subjects.ts";
 
@@ -174,6 +175,7 @@ function validate(json: unknown): Result<JobEvent, DecodeProblem> {
   if (typeof eventType === "string" && !isJobEventType(eventType)) {
     return problem("unknown-event", `the event type ${JSON.stringify(eventType)} is not known`);
   }
+  if (isPlainCreated(json)) return ok(json);
   const checked = jobEventSchema.safeParse(json);
   return checked.success ? ok(checked.data) : schemaProblem(checked.error);
 }
