@@ -1,0 +1,65 @@
+/**
+ * Who may run now: keyed concurrency as leases by compare-and-set, one entry per key.
+ *
+ * What decides is pure: `(state | undefined, request, now) → { state, decision }`. What acts reads
+ * the entry, decides, writes it if nobody else has, and repeats otherwise.
+ *
+ * @module
+ */
+
+export { acquire, type AcquireDecision, type AcquireRequest, type WaitReason } from "./acquire.ts";
+export {
+  admit,
+  type AdmitDecision,
+  type AdmitRequest,
+  type FullKey,
+  type FullReason,
+} from "./admit.ts";
+export {
+  type JobFate,
+  type JobFates,
+  type KeyedJobs,
+  type Needed,
+  NO_FATES,
+  type Supersession,
+} from "./fate.ts";
+export {
+  handBack,
+  type HandBackRequest,
+  type NotOwner,
+  release,
+  type ReleaseDecision,
+  renew,
+  type RenewDecision,
+  type RenewRequest,
+  type SlotClaim,
+  withdraw,
+  type WithdrawDecision,
+  type WithdrawRequest,
+} from "./hold.ts";
+export { deriveJobKey, type JobKey, type JobKeyFailure, MAX_KEY_LENGTH } from "./job_key.ts";
+export { decodeKeyState, encodeKeyState } from "./key_entry.ts";
+export {
+  type ActiveSlot,
+  type Change,
+  type KeyIdentity,
+  type KeyPlace,
+  type KeyPolicy,
+  keyPolicy,
+  type KeyRequest,
+  type KeyState,
+  type QueuedJob,
+} from "./key_state.ts";
+export {
+  expiredFrom,
+  grantLease,
+  heldUntil,
+  isExpired,
+  type Lease,
+  silentFrom,
+  SKEW_TOLERANCE_MS,
+  stoppedFrom,
+} from "./lease.ts";
+export { PATIENCE_MS } from "./line.ts";
+export { isBlocked, RESERVATION_GRACE_MS } from "./reclaim.ts";
+export { revoke, type RevokeDecision, type RevokeRequest } from "./revoke.ts";
