@@ -16,6 +16,17 @@ export {
   type FullReason,
 } from "./admit.ts";
 export {
+  type Acquired,
+  type Acquisition,
+  type Admission,
+  type Admitted,
+  type Decided,
+  type Keys,
+  type KeysOptions,
+  openKeys,
+} from "./coordinator.ts";
+export { type Decide, type Entries, type EntriesOptions, openEntries } from "./entries.ts";
+export {
   type JobFate,
   type JobFates,
   type KeyedJobs,
@@ -38,7 +49,9 @@ export {
   type WithdrawRequest,
 } from "./hold.ts";
 export { deriveJobKey, type JobKey, type JobKeyFailure, MAX_KEY_LENGTH } from "./job_key.ts";
+export { keepLease, type KeepLeaseOptions, type KeptLease, type Renewal } from "./keep_lease.ts";
 export { decodeKeyState, encodeKeyState } from "./key_entry.ts";
+export { KeyError, type KeyFailure } from "./key_error.ts";
 export {
   type ActiveSlot,
   type Change,
@@ -63,3 +76,4 @@ export {
 export { PATIENCE_MS } from "./line.ts";
 export { isBlocked, RESERVATION_GRACE_MS } from "./reclaim.ts";
 export { revoke, type RevokeDecision, type RevokeRequest } from "./revoke.ts";
+export { openTurns, REREAD_MS, type TurnOutcome, type Turns, type TurnsOptions } from "./turns.ts";
