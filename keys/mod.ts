@@ -25,6 +25,7 @@ export {
   type KeysOptions,
   openKeys,
 } from "./coordinator.ts";
+export { type Candidate, type CandidateOptions, standForSeat } from "./elect.ts";
 export { type Decide, type Entries, type EntriesOptions, openEntries } from "./entries.ts";
 export {
   type JobFate,
@@ -74,6 +75,16 @@ export {
   stoppedFrom,
 } from "./lease.ts";
 export { PATIENCE_MS } from "./line.ts";
+export {
+  claimSeat,
+  decodeSeat,
+  encodeSeat,
+  resignSeat,
+  type Seat,
+  type SeatClaim,
+  type SeatDecision,
+  type SeatHolder,
+} from "./owner.ts";
 export { isBlocked, RESERVATION_GRACE_MS } from "./reclaim.ts";
 export { revoke, type RevokeDecision, type RevokeRequest } from "./revoke.ts";
 export { openTurns, REREAD_MS, type TurnOutcome, type Turns, type TurnsOptions } from "./turns.ts";
