@@ -38,7 +38,7 @@ export interface Commit<State> {
   /** The entry. */
   readonly entryKey: string;
   /** Decides; called again whenever the state has turned out to be another. */
-  readonly apply: (state: State | undefined, now: number) => State | undefined;
+  readonly apply: (known: Known<State>, now: number) => State | undefined;
   /** An unreachable server is waited for until then. */
   readonly giveUpAt: number;
 }
@@ -47,6 +47,8 @@ export interface Commit<State> {
 const MOST_CONFLICTS = 64;
 /** A read is asked again after so long: one that a broken connection took with it is never answered. */
 const ANSWER_MS = 1_000;
+/** Replicas were seen to lag by up to 10 ms. */
+const REPLICA_LAG_MS = 10;
 /** Refusals that are no verdict: the same write may succeed a moment later. */
 const NO_VERDICT: readonly number[] = [
   API_ERROR.wrongLastSequenceInFlight,
@@ -64,12 +66,12 @@ export async function commit<State>(
   for (let conflicts = 0; conflicts < MOST_CONFLICTS;) {
     const remembered = memory.take(entryKey);
     const known = remembered === undefined
-      ? await readKnown(store, entryKey, giveUpAt)
+      ? await readKnown(store, entryKey, memory.newest(entryKey), giveUpAt)
       : ok(remembered);
     if (!known.ok) return known;
     const { state, revision } = known.value;
     const now = store.clock();
-    const next = apply(state, now);
+    const next = apply(known.value, now);
     if (next === state) {
       // What is remembered may be old; only a write proves that it is not.
       if (remembered !== undefined) continue;
@@ -108,26 +110,27 @@ export async function commit<State>(
 async function readKnown<State>(
   { connection, bucket, decode }: EntryStore<State>,
   entryKey: string,
+  newest: number,
   giveUpAt: number,
 ): Promise<Result<Known<State>, KeyError>> {
-  let entry: Awaited<ReturnType<typeof readEntry>>;
   try {
-    entry = await readEntry(connection, bucket, entryKey, { giveUpAt, answerMs: ANSWER_MS });
+    for (;;) {
+      const options = { giveUpAt, answerMs: ANSWER_MS };
+      const { value, revision } = await readEntry(connection, bucket, entryKey, options);
+      if (revision < newest && Date.now() < giveUpAt) {
+        // Any replica may answer, also one that lags behind what we have written ourselves.
+        await pause(REPLICA_LAG_MS);
+        continue;
+      }
+      if (value === undefined) return ok({ state: undefined, revision });
+      const decoded = decode(value, entryKey);
+      if (decoded.ok) return ok({ state: decoded.value, revision });
+      return err(unreadable(bucket, entryKey, decoded.error));
+    }
   } catch (cause) {
     const why = errorMessage(cause);
     return err(isDenied(cause) ? refused(entryKey, why) : unavailable(entryKey, why));
   }
-  const { value, revision } = entry;
-  if (value === undefined) return ok({ state: undefined, revision });
-  const decoded = decode(value, entryKey);
-  if (decoded.ok) return ok({ state: decoded.value, revision });
-  const advice = "look at it, and delete it if nothing of that key runs";
-  return err(
-    new KeyError(
-      "unreadable",
-      `Cannot read the entry ${entryKey} of ${bucket}: ${decoded.error}; ${advice}`,
-    ),
-  );
 }
 
 function write<State>(
@@ -151,6 +154,12 @@ function sizeProblem<State>(
   const most = (connection.info?.max_payload ?? Infinity) - HEADER_BYTES;
   if (data === undefined || data.length <= most) return undefined;
   return `it would have ${data.length} bytes, the server takes ${most}; lower maxQueuedPerKey`;
+}
+
+function unreadable(bucket: string, entryKey: string, why: string): KeyError {
+  const advice = "look at it, and delete it if nothing of that key runs";
+  const message = `Cannot read the entry ${entryKey} of ${bucket}: ${why}; ${advice}`;
+  return new KeyError("unreadable", message);
 }
 
 function unavailable(entryKey: string, why: string): KeyError {

@@ -14,6 +14,14 @@ export interface Memory<State> {
   take(key: string): Known<State> | undefined;
   /** Remembers an entry. */
   put(key: string, known: Known<State>): void;
+  /** The newest revision that was ever known: a read that gives an older one comes from a replica that lags. */
+  newest(key: string): number;
+}
+
+interface Slot<State> {
+  readonly known: Known<State> | undefined;
+  readonly revision: number;
+  readonly weight: number;
 }
 
 /** Makes a memory that holds states up to a weight in all. */
@@ -21,26 +29,33 @@ export function createMemory<State>(
   weigh: (state: State) => number,
   mostWeight: number,
 ): Memory<State> {
-  const entries = new Map<string, { known: Known<State>; weight: number }>();
+  const slots = new Map<string, Slot<State>>();
   let total = 0;
-  const drop = (key: string) => {
-    const found = entries.get(key);
-    if (found === undefined) return undefined;
-    entries.delete(key);
-    total -= found.weight;
-    return found.known;
+  const drop = (key: string): Slot<State> | undefined => {
+    const slot = slots.get(key);
+    slots.delete(key);
+    total -= slot?.weight ?? 0;
+    return slot;
+  };
+  const keep = (key: string, slot: Slot<State>) => {
+    slots.set(key, slot);
+    total += slot.weight;
+    for (const oldest of slots.keys()) {
+      if (total <= mostWeight) break;
+      drop(oldest);
+    }
   };
   return {
-    take: drop,
-    put(key, known) {
-      drop(key);
-      const weight = known.state === undefined ? 1 : weigh(known.state);
-      entries.set(key, { known, weight });
-      total += weight;
-      for (const oldest of entries.keys()) {
-        if (total <= mostWeight) break;
-        drop(oldest);
-      }
+    take(key) {
+      const slot = drop(key);
+      if (slot !== undefined) keep(key, { known: undefined, revision: slot.revision, weight: 1 });
+      return slot?.known;
     },
+    put(key, known) {
+      const revision = Math.max(known.revision, drop(key)?.revision ?? 0);
+      const weight = 1 + (known.state === undefined ? 0 : weigh(known.state));
+      keep(key, { known, revision, weight });
+    },
+    newest: (key) => slots.get(key)?.revision ?? 0,
   };
 }

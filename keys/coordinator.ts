@@ -85,8 +85,8 @@ export interface Acquisition {
 
 /** What can be decided about a new job. */
 export type Admitted = Exclude<AdmitDecision, Needed | { readonly kind: "unsettled" }>;
-/** What can be decided about a job that wants to run. */
-export type Acquired = Exclude<AcquireDecision, Needed>;
+/** What can be decided about a job that wants to run, and the revision on which that was. */
+export type Acquired = Exclude<AcquireDecision, Needed> & { readonly revision: number };
 /** A promise of a decision, or of why there is none. */
 export type Decided<Decision> = Promise<Result<Decision, KeyError>>;
 
@@ -159,7 +159,10 @@ export function openKeys(options: KeysOptions): Keys {
         lookup,
         key,
         (fates) =>
-          change(key.keyHash, (state, now) => acquire(state, { key, policy, ...job, fates }, now)),
+          change(key.keyHash, (state, now, revision) => {
+            const decided = acquire(state, { key, policy, ...job, fates }, now);
+            return { state: decided.state, decision: { ...decided.decision, revision } };
+          }),
       );
     },
     renew({ keyHash }, claim, lingering) {

@@ -41,6 +41,11 @@ export interface Candidate {
   stop(): Promise<void>;
 }
 
+/** What is heard is stored a moment later, or never. */
+const LOOK_AFTER_MS = [20, 100, 500];
+/** The seat is looked at after so long in any case. */
+const REREAD_MS = 60_000;
+
 /** Stands for a seat until stopped, again and again. */
 export function standForSeat(options: CandidateOptions): Candidate {
   const { connection, bucket, entryKey, holder, ttlMs, intervalMs, onTrouble } = options;
@@ -49,13 +54,16 @@ export function standForSeat(options: CandidateOptions): Candidate {
   const stopping = new AbortController();
   let term: number | undefined;
   let wake = () => {};
+  let looks = LOOK_AFTER_MS.length;
   // A hint only: what is heard may have been refused, so the claim reads.
   const subscription = connection.subscribe(bucketSubject(bucket, entryKey), {
     callback(error, message) {
       seats.heard(entryKey);
       // Renewals are heard as well, and are no reason to ask.
       const heard = error === null ? decodeSeat(message.data) : undefined;
-      if (heard?.ok === true && heard.value.owner === undefined) wake();
+      if (heard?.ok !== true || heard.value.owner !== undefined) return;
+      looks = 0;
+      wake();
     },
   });
   const stopWatching = onReconnect(connection, () => wake());
@@ -101,7 +109,8 @@ export function standForSeat(options: CandidateOptions): Candidate {
       let waitMs = intervalMs;
       if (!claimed.ok) onTrouble?.(claimed.error.message);
       else if (claimed.value.kind === "taken") {
-        waitMs = Math.max(claimed.value.until - Date.now(), 0) + Math.random() * 100;
+        const untilMs = Math.max(claimed.value.until - Date.now(), 0) + Math.random() * 100;
+        waitMs = Math.min(untilMs, LOOK_AFTER_MS[looks++] ?? REREAD_MS);
       } else await serve(claimed.value.term, claimed.value.lease);
       if (!stopping.signal.aborted) await rest(waitMs);
     }

@@ -34,10 +34,11 @@ export interface EntriesOptions<State> {
   readonly random?: () => number;
 }
 
-/** A decision about one entry. */
+/** A decision about one entry, on its state, the present instant and the revision that was read. */
 export type Decide<State, Decision> = (
   state: State | undefined,
   now: number,
+  revision: number,
 ) => Change<State, Decision>;
 
 /** The entries of a bucket. */
@@ -59,7 +60,7 @@ const MOST_REMEMBERED = 50_000;
 
 interface Pending<State> {
   readonly giveUpAt: number;
-  readonly apply: (state: State | undefined, now: number) => State | undefined;
+  readonly apply: Decide<State, unknown>;
   readonly finish: (outcome: Result<void, KeyError>) => void;
   readonly fail: (bug: unknown) => void;
 }
@@ -80,7 +81,8 @@ export function openEntries<State>(options: EntriesOptions<State>): Entries<Stat
       try {
         const outcome = await commit(store, memory, writing, {
           entryKey,
-          apply: (state, now) => batch.reduce((before, { apply }) => apply(before, now), state),
+          apply: ({ state, revision }, now) =>
+            batch.reduce((before, { apply }) => apply(before, now, revision).state, state),
           giveUpAt: Math.min(...batch.map(({ giveUpAt }) => giveUpAt)),
         });
         for (const { finish } of batch) finish(outcome);
@@ -101,10 +103,10 @@ export function openEntries<State>(options: EntriesOptions<State>): Entries<Stat
         let decisions: Decision[] = [];
         const pending: Pending<State> = {
           giveUpAt: Date.now() + budgetMs,
-          apply(state, now) {
-            const change = decide(state, now);
+          apply(state, now, revision) {
+            const change = decide(state, now, revision);
             decisions = [change.decision];
-            return change.state;
+            return change;
           },
           finish(outcome) {
             if (!outcome.ok) return resolve(err(outcome.error));

@@ -51,6 +51,8 @@ export interface KeptLease {
  * renewal tells, and this is how long it may take.
  */
 const LATE_ANSWER_MS = 500;
+/** Timers count in 32 bits. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Unanswered renewals are repeated so many times per interval. */
 const REPEATS_PER_INTERVAL = 4;
 
@@ -77,7 +79,7 @@ export function keepLease(options: KeepLeaseOptions): KeptLease {
     if (!ended) timer = setTimeout(renew, waitMs);
   };
   const attempt = async (): Promise<boolean> => {
-    const waitMs = Math.max(heldUntil(lease) - clock(), LATE_ANSWER_MS);
+    const waitMs = Math.min(Math.max(heldUntil(lease) - clock(), LATE_ANSWER_MS), LONGEST_TIMER_MS);
     const renewal = await answered(options.renew, waitMs);
     if (ended) return !lost;
     if (renewal.kind === "lost") return lose(renewal.why);

@@ -2,14 +2,15 @@
  * Waiting for one's turn: woken by the key's own change, and by the clock.
  *
  * What is heard on a core subscription is a hint to read: writes that the bucket refused are heard
- * too, and a message can be missed. So nothing is believed but what is read, and it is read again
- * every few seconds in any case.
+ * too, a write is heard before it is stored, and a message can be missed. So nothing is believed but
+ * what is read; after a hint it is read more than once, and every few seconds in any case.
  *
  * @module
  */
 
 import { type Connection, onReconnect } from "../nats/mod.ts";
 import { bucketSubject, KEYS_BUCKET, keyStateKey, ok, type Result } from "../protocol/mod.ts";
+import { createSeats, type WaitingSeat } from "./_seats.ts";
 import type { Acquired, Acquisition, Keys } from "./coordinator.ts";
 import type { KeyError } from "./key_error.ts";
 
@@ -19,17 +20,19 @@ export type TurnOutcome =
   /** The caller no longer waits. */
   | { readonly kind: "aborted" };
 
+/** How a job waits. */
+export interface TakeOptions {
+  /** Calls it away; it keeps its place in line, and a slot that it just got is handed back. */
+  readonly signal: AbortSignal;
+  /** Told each time that it must wait, so that the job can be put aside. */
+  readonly onWait?: () => void;
+}
+
 /** The jobs of one process that wait for their keys. */
 export interface Turns extends Disposable {
-  /**
-   * Resolves when the job has its slot, or never will; fails only with what time does not heal. Told
-   * of every wait when it begins, so that the caller can put the job aside.
-   */
-  take(
-    acquisition: Acquisition,
-    options: { readonly signal: AbortSignal; readonly onWait?: () => void },
-  ): Promise<Result<TurnOutcome, KeyError>>;
-  /** How many wait, by key. */
+  /** Resolves when the job has its slot, or never will; fails only with what time does not heal. */
+  take(acquisition: Acquisition, options: TakeOptions): Promise<Result<TurnOutcome, KeyError>>;
+  /** How many wait, by hash of the key. */
   waiting(): ReadonlyMap<string, number>;
 }
 
@@ -49,92 +52,73 @@ export interface TurnsOptions {
 
 /** A key is read again after so long in any case: a change may not have been heard. */
 export const REREAD_MS = 5_000;
+/** What is heard is stored a moment later, or never; once a change has shown, the first are enough. */
+const LOOK_AFTER_MS = [5, 20, 100, 500, 2_000];
+const LOOKS_AFTER_A_CHANGE = 3;
 /** What waits for the same instant in many processes is spread over so long. */
 const SPREAD_MS = 100;
 
 /** Opens the waiting jobs of a process. */
 export function openTurns(options: TurnsOptions): Turns {
   const { connection, keys, clock = Date.now, random = Math.random } = options;
-  const waiters = new Map<string, Set<() => void>>();
-  const wake = (keyHash: string) => {
-    for (const woken of waiters.get(keyHash) ?? []) woken();
-  };
-  const wakeAll = () => {
-    for (const keyHash of waiters.keys()) {
-      keys.heard(keyHash);
-      wake(keyHash);
-    }
+  const seats = createSeats();
+  const spreadMs = random() * SPREAD_MS;
+  const hear = (keyHash: string) => {
+    keys.heard(keyHash);
+    seats.wake(keyHash);
   };
   const filter = bucketSubject(KEYS_BUCKET, keyStateKey(keys.queue, "*"));
   const subscription = connection.subscribe(filter, {
     callback(error, message) {
       if (error !== null) return options.onTrouble?.(error.message);
-      const keyHash = message.subject.slice(filter.length - 1);
-      keys.heard(keyHash);
-      wake(keyHash);
+      hear(message.subject.slice(filter.length - 1));
     },
   });
   // What was written while the connection was down was not heard.
-  const stopWatching = onReconnect(connection, wakeAll);
+  const stopWatching = onReconnect(connection, () => {
+    for (const keyHash of seats.taken().keys()) hear(keyHash);
+  });
 
-  /** Joins the waiters of a key, before it is read: a change in between must not be missed. */
-  const join = (keyHash: string) => {
-    const joined = waiters.get(keyHash) ?? new Set();
-    waiters.set(keyHash, joined);
-    let heard = false;
-    let resume = () => {};
-    const woken = () => {
-      heard = true;
-      resume();
-    };
-    joined.add(woken);
-    return {
-      async wait(waitMs: number, signal: AbortSignal): Promise<void> {
-        if (!heard && !signal.aborted) {
-          signal.addEventListener("abort", woken, { once: true });
-          let timer: ReturnType<typeof setTimeout> | undefined;
-          await new Promise<void>((resolve) => {
-            resume = resolve;
-            timer = setTimeout(resolve, waitMs);
-          });
-          clearTimeout(timer);
-          signal.removeEventListener("abort", woken);
-        }
-        heard = false;
-      },
-      leave() {
-        joined.delete(woken);
-        if (joined.size === 0) waiters.delete(keyHash);
-      },
-    };
+  const untilDecided = async (
+    acquisition: Acquisition,
+    { signal, onWait }: TakeOptions,
+    seat: WaitingSeat,
+  ): Promise<Result<TurnOutcome, KeyError>> => {
+    let looks = LOOK_AFTER_MS.length;
+    let lastRevision: number | undefined;
+    while (!signal.aborted) {
+      const decided = await keys.acquire(acquisition);
+      if (!decided.ok && !decided.error.retryable) return decided;
+      let waitMs = REREAD_MS;
+      if (decided.ok) {
+        const { value } = decided;
+        if (value.kind !== "wait") return ok(value);
+        const changed = value.revision !== lastRevision;
+        lastRevision = value.revision;
+        const lookMs = LOOK_AFTER_MS[looks] ?? REREAD_MS;
+        looks = changed && looks + 1 >= LOOKS_AFTER_A_CHANGE ? LOOK_AFTER_MS.length : looks + 1;
+        waitMs = Math.min(lookMs, (value.until ?? Infinity) - clock() + spreadMs);
+      }
+      onWait?.();
+      if (await seat.wait(Math.max(waitMs, 0), signal)) looks = 0;
+    }
+    return ok({ kind: "aborted" });
   };
 
   return {
-    async take(acquisition, { signal, onWait }) {
-      const { key: { keyHash } } = acquisition;
-      const seat = join(keyHash);
+    async take(acquisition, take) {
+      const seat = seats.take(acquisition.key.keyHash);
       try {
-        while (!signal.aborted) {
-          const decided = await keys.acquire(acquisition);
-          if (!decided.ok && !decided.error.retryable) return decided;
-          if (decided.ok && decided.value.kind !== "wait") {
-            if (!signal.aborted || decided.value.kind !== "acquired") return ok(decided.value);
-            await keys.handBack(acquisition.key, acquisition);
-            break;
-          }
-          onWait?.();
-          const until = decided.ok && decided.value.kind === "wait"
-            ? decided.value.until
-            : undefined;
-          const waitMs = Math.min(REREAD_MS, (until ?? Infinity) - clock());
-          await seat.wait(Math.max(waitMs, 0) + random() * SPREAD_MS, signal);
-        }
+        const outcome = await untilDecided(acquisition, take, seat);
+        const tooLate = outcome.ok && outcome.value.kind === "acquired" && take.signal.aborted;
+        if (!tooLate) return outcome;
+        await keys.handBack(acquisition.key, acquisition);
         return ok({ kind: "aborted" });
       } finally {
         seat.leave();
       }
     },
-    waiting: () => new Map([...waiters].map(([keyHash, { size }]) => [keyHash, size])),
+    waiting: () => seats.taken(),
     [Symbol.dispose]() {
       stopWatching();
       if (!connection.isClosed()) subscription.unsubscribe();

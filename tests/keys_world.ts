@@ -83,7 +83,7 @@ export async function connectKeys(
   policy: Partial<KeyPolicy> = {},
   { clock = Date.now, ...user }: ConnectOptions & { readonly clock?: () => number } = {},
 ): Promise<KeysProcess> {
-  const connection = await connectNats({ ...user, servers: server.url });
+  const connection = await connectNats({ servers: server.url, ...user });
   const inboxPrefix = user.inboxPrefix ?? "_INBOX";
   const publisher = createPublisher(connection, { inboxPrefix });
   const options = { connection, publisher, queue: QUEUE, jobs, policy: { ...POLICY, ...policy } };
