@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { Snooze, valueOrThrow } from "../mod.ts";
+import { type KeyView, Snooze, valueOrThrow } from "../mod.ts";
 import { aborted, ended, within } from "./job_service.ts";
-import { connectSync, gate, moment, watchOverlap } from "./keyed_service.ts";
+import { connectSync, gate, moment, untilKey, watchOverlap } from "./keyed_service.ts";
 import { testOnBothServers } from "./servers.ts";
 
 testOnBothServers(
@@ -127,7 +127,8 @@ testOnBothServers(
     const expiring = await sync.create(payload, { deadlineMs: 300 }).orThrow();
     await cancelled.cancel().orThrow();
     assert.equal((await ended(expiring)).state, "expired");
-    await waitUntilLine(() => sync.viewKey(payload).orThrow(), { active: 1, queued: 0 });
+    const alone = (view?: KeyView) => view?.active.length === 1 && view.queued.length === 0;
+    await untilKey(service, "c", "free places", alone);
     opened.open();
     assert.equal((await ended(active)).state, "completed");
     assert.equal((await ended(cancelled)).job.tries, 0);
@@ -209,17 +210,3 @@ testOnBothServers("createMany() of a keyed queue reserves all or nothing", async
   if (result.ok) assert.equal(valueOrThrow(result).id.length, 26);
   else assert.equal(result.error.reason, "atomic-unsupported");
 });
-
-async function waitUntilLine(
-  view: () => Promise<{ active: readonly unknown[]; queued: readonly unknown[] } | undefined>,
-  wanted: { active: number; queued: number },
-): Promise<void> {
-  const reached = async () => {
-    for (;;) {
-      const { active, queued } = await view() ?? { active: [], queued: [] };
-      if (active.length === wanted.active && queued.length === wanted.queued) return;
-      await moment(20);
-    }
-  };
-  await within(`line of ${wanted.active} and ${wanted.queued}`, reached());
-}

@@ -5,6 +5,7 @@ import {
   connectService,
   defineJobs,
   type KeyConcurrencyOptions,
+  type KeyView,
   type QueueDepthOptions,
   type QueueOptions,
   type Service,
@@ -12,29 +13,44 @@ import {
   type ServiceOptions,
 } from "../mod.ts";
 import type { NatsServer } from "../testing/mod.ts";
+import { within } from "./job_service.ts";
 
 const payload = z.object({ customer: z.string(), n: z.number() });
+const result = z.union([z.object({ by: z.string(), deliveries: z.number() }), z.void()]);
 
 /** The queue of these tests. */
 export type SyncQueues = {
-  readonly sync: { readonly payload: typeof payload } & QueueOptions;
+  readonly sync: {
+    readonly payload: typeof payload;
+    readonly result: typeof result;
+  } & QueueOptions;
 };
 /** A service with that queue. */
 export type SyncService = Service<SyncQueues, object>;
 
 /** What differs from test to test. */
 export interface SyncOptions extends Omit<QueueOptions, "keyConcurrency" | "queue"> {
+  readonly service?: string;
   readonly keys?: Omit<KeyConcurrencyOptions, "key">;
   readonly queue?: QueueDepthOptions;
 }
 
 /** One job at a time per customer; a hundred may wait. */
 export function defineSync(
-  { keys = {}, queue = { maxQueuedPerKey: 100 }, ...options }: SyncOptions = {},
+  { service = "crm", keys = {}, queue = { maxQueuedPerKey: 100 }, ...options }: SyncOptions = {},
 ): ServiceDefinition<SyncQueues> {
   const keyConcurrency = { key: ["customer", "/customer"], ...keys };
-  return defineJobs("crm", {
-    sync: { payload, ackWaitMs: 5_000, concurrency: 10, ...options, keyConcurrency, queue },
+  return defineJobs(service, {
+    sync: {
+      payload,
+      result,
+      ackWaitMs: 5_000,
+      maxDeliver: 50,
+      concurrency: 10,
+      ...options,
+      keyConcurrency,
+      queue,
+    },
   });
 }
 
@@ -93,4 +109,18 @@ export interface Gate {
 export function gate(): Gate {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };
+}
+
+/** Waits until a customer's key looks as it should; fails when that takes too long. */
+export async function untilKey(
+  { jobs }: Pick<SyncService, "jobs">,
+  customer: string,
+  what: string,
+  holds: (view: KeyView | undefined) => boolean,
+  waitMs?: number,
+): Promise<void> {
+  const look = async () => {
+    while (!holds(await jobs.sync.viewKey({ customer, n: 0 }).orThrow())) await moment(20);
+  };
+  await within(what, look(), waitMs);
 }
