@@ -39,7 +39,8 @@ async function create(): Promise<void> {
 service.jobs.sync.handle(async ({ job, signal }) => {
   const { customer } = job.payload;
   if (mode === "finish") {
-    return await refereed(connection, { key: customer, instanceId, jobId: job.id }, async () => {
+    const entry = { service: name, key: customer, instanceId, jobId: job.id };
+    return await refereed(connection, entry, async () => {
       if (workMs > 0) await new Promise((resolve) => setTimeout(resolve, workMs * Math.random()));
       return { by: instanceId, deliveries: job.deliveries };
     });

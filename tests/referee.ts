@@ -4,16 +4,19 @@ import { z } from "zod";
 import type { Connection } from "../mod.ts";
 
 const SUBJECT = "test.referee.";
-const entrySchema = z.object({ key: z.string(), instanceId: z.string(), jobId: z.string() });
+const entrySchema = z.object({
+  service: z.string(),
+  key: z.string(),
+  instanceId: z.string(),
+  jobId: z.string(),
+});
 /** One run of a handler. */
 export type Entry = z.output<typeof entrySchema>;
 
 /** What the referee saw. */
 export interface Referee extends Disposable {
-  /** The most that ran at once, of any key. */
-  most(): number;
-  /** The jobs of each key in the order in which they began. */
-  readonly begun: ReadonlyMap<string, readonly string[]>;
+  /** The most that ran at once, of any key of a service. */
+  most(service: string): number;
   /** A process is dead: what it ran does not run any more. */
   forget(instanceId: string): void;
 }
@@ -21,26 +24,25 @@ export interface Referee extends Disposable {
 /** Begins to watch. */
 export function openReferee(connection: Connection): Referee {
   const running = new Map<string, Entry[]>();
-  const begun = new Map<string, string[]>();
-  let most = 0;
+  const most = new Map<string, number>();
   const subscription = connection.subscribe(`${SUBJECT}*`, {
     callback(error, message) {
       if (error !== null) throw error;
       const entry = entrySchema.parse(JSON.parse(new TextDecoder().decode(message.data)));
-      const others = running.get(entry.key) ?? [];
+      const { service } = entry;
+      const key = `${service}:${entry.key}`;
+      const others = running.get(key) ?? [];
       if (message.subject.endsWith("enter")) {
-        running.set(entry.key, [...others, entry]);
-        begun.set(entry.key, [...begun.get(entry.key) ?? [], entry.jobId]);
-        most = Math.max(most, others.length + 1);
+        running.set(key, [...others, entry]);
+        most.set(service, Math.max(most.get(service) ?? 0, others.length + 1));
       } else {
-        running.set(entry.key, others.filter(({ jobId }) => jobId !== entry.jobId));
+        running.set(key, others.filter(({ jobId }) => jobId !== entry.jobId));
       }
       if (message.reply !== undefined) connection.publish(message.reply, "ok");
     },
   });
   return {
-    most: () => most,
-    begun,
+    most: (service) => most.get(service) ?? 0,
     forget(instanceId) {
       for (const [key, entries] of running) {
         running.set(key, entries.filter((entry) => entry.instanceId !== instanceId));
