@@ -6,8 +6,6 @@
 
 export type { ActiveJob, JobLease, ReportFailure } from "./active_job.ts";
 export {
-  CommandError,
-  type CommandFailure,
   type CommandOptions,
   type Commands,
   createCommands,
@@ -36,12 +34,32 @@ export type {
 } from "./job_ref.ts";
 export { type Lifecycle, type LifecycleOptions, openLifecycle } from "./lifecycle.ts";
 export type { Expectation, WriteOptions, WriteOutcome } from "./write_event.ts";
+export { CommandError, type CommandFailure } from "./guarded_write.ts";
 export { type JobsLog, type LogLevel } from "./log.ts";
 export type { CreateManyOptions, JobQueue, QueueRef, SubmitOutcome } from "./queue.ts";
 export {
   type ConnectFailure,
-  connectService,
+  type ConnectService,
+  connectServiceWith,
   type Service,
   type ServiceOptions,
+  type ServiceRooms,
 } from "./service.ts";
+export type { KeyFailure } from "./keyed_queue.ts";
+export type {
+  FullKey,
+  HeldSlot,
+  JobKey,
+  KeyAdmission,
+  KeyedFate,
+  KeyedHistory,
+  KeyLine,
+  KeyTrouble,
+  OpenQueueKeys,
+  QueueKeys,
+  SlotRequest,
+  SupersededSlot,
+  Turn,
+  TurnOptions,
+} from "./key_port.ts";
 export { MigrationError, type QueueReason, type RegistryFailure } from "./queue_registry.ts";

@@ -14,6 +14,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
     packages: ["zod", "@nats-io/transport-node"],
   },
   jobs: { rooms: ["protocol", "nats"], packages: ["@opentelemetry/api", "ulid"] },
+  keys: { rooms: ["protocol", "nats"], packages: ["zod"] },
   testing: { rooms: [], packages: [] },
 };
 
