@@ -8,6 +8,7 @@ import {
   type AsyncResult,
   asyncResult,
   err,
+  eventProblem,
   type JobContext,
   type JobEvent,
   type JobLogLevel,
@@ -97,7 +98,10 @@ export function createReports(
       return refuse("disabled", `Cannot publish ${what}: the queue has it switched off`);
     }
     if (!running.active) return refuse("not-active", `Cannot publish ${what}: the try has ended`);
-    const outcome = await lifecycle.write(event());
+    const reported = event();
+    const problem = eventProblem(reported);
+    if (problem !== undefined) return refuse("refused", `Cannot publish ${what}: ${problem}`);
+    const outcome = await lifecycle.write(reported);
     if (outcome.kind === "stored") {
       running.sequence = Math.max(running.sequence, outcome.sequence);
       return ok(undefined);

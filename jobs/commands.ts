@@ -15,6 +15,7 @@ import {
 } from "../protocol/mod.ts";
 import { type CommandError, guardedWrite, sharedFields } from "./guarded_write.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { checkLimits } from "./_limits.ts";
 
 /** Who does it and why. */
 export interface CommandOptions {
@@ -57,8 +58,10 @@ export function createCommands(lifecycle: Lifecycle, clock: () => number = Date.
     build: (job: Job, now: number) => JobEvent,
   ) =>
   (job: JobAddress) => asyncResult(guardedWrite(lifecycle, job, { verb, from, build, clock }));
-  const put = (verb: string, from: JobState) => (job: JobAddress, options: RetryOptions = {}) =>
-    command(verb, [from], (found, now) => retriedEvent(found, options, now))(job);
+  const put = (verb: string, from: JobState) => (job: JobAddress, options: RetryOptions = {}) => {
+    checkLimits(verb, options);
+    return command(verb, [from], (found, now) => retriedEvent(found, options, now))(job);
+  };
   const end = (eventType: "cancelled" | "expired" | "dismissed", verb: string) =>
   (
     job: JobAddress,

@@ -6,6 +6,7 @@
 
 import { monotonicFactory } from "ulid";
 import {
+  encodeJson,
   err,
   isHeaderText,
   type JobCreatedEvent,
@@ -16,6 +17,7 @@ import {
   type StandardSchema,
 } from "../protocol/mod.ts";
 import { CreateError, createError } from "./create_error.ts";
+import { checkLimits } from "./_limits.ts";
 import { claimKey } from "./idempotency.ts";
 import { createJobContext } from "./job_context.ts";
 import type { QueueKeys } from "./key_port.ts";
@@ -55,6 +57,7 @@ export interface CreateDependencies {
 }
 
 const DAY_MS = 86_400_000;
+const YEAR_10000 = Date.UTC(10_000, 0);
 
 // Ids of one process grow also within a millisecond, and cost next to nothing.
 const nextJobId = monotonicFactory();
@@ -97,6 +100,10 @@ export async function buildCreated(
   if (key?.ok === false) {
     return err(new CreateError("invalid-key", `Cannot create: ${key.error.message}`));
   }
+  if (!hasJsonForm(payload)) {
+    const message = `Cannot create: a ${typeof payload} has no JSON form`;
+    return err(new CreateError("not-serializable", message));
+  }
   const now = clock();
   const claimed = await claimId(lifecycle, queue, payload, options, now);
   if (!claimed.ok) return claimed;
@@ -116,6 +123,13 @@ export async function buildCreated(
     ...(deadline !== undefined && { deadline }),
     ...(key !== undefined && { concurrency: key.value }),
   });
+}
+
+/** Without one the payload would be missing from the event, and nobody could read that. */
+function hasJsonForm(payload: unknown): boolean {
+  if (typeof payload === "function" || typeof payload === "symbol") return false;
+  const own = typeof payload === "object" && payload !== null && "toJSON" in payload;
+  return !own || encodeJson(payload).ok;
 }
 
 /** The job's id: a fresh one, or the one that the idempotency key stands for. */
@@ -158,17 +172,11 @@ function deadlineOf(
   return afterMs === undefined ? undefined : new Date(now + afterMs).toISOString();
 }
 
-function checkOptions({ maxTries, requestId, deadlineMs, deadline }: CreateOptions): void {
-  if (maxTries !== undefined && !(Number.isInteger(maxTries) && maxTries >= 1)) {
-    throw new RangeError(`Cannot create: maxTries is ${maxTries}, not a whole number from 1`);
-  }
-  if (deadlineMs !== undefined && !(deadlineMs >= 0 && deadlineMs < 1e13)) {
-    throw new RangeError(
-      `Cannot create: deadlineMs is ${deadlineMs}, not a number of milliseconds from 0`,
-    );
-  }
-  if (deadline !== undefined && Number.isNaN(deadline.getTime())) {
-    throw new RangeError("Cannot create: deadline is not a valid date");
+function checkOptions({ requestId, deadline, ...limits }: CreateOptions): void {
+  checkLimits("create", limits);
+  // An instant is written with four digits for the year.
+  if (deadline !== undefined && !(deadline.getTime() >= 0 && deadline.getTime() < YEAR_10000)) {
+    throw new RangeError("Cannot create: deadline is not a date between the years 1970 and 9999");
   }
   if (requestId !== undefined && !isHeaderText(requestId)) {
     const shown = JSON.stringify(requestId.slice(0, 80));

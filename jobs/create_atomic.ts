@@ -14,7 +14,7 @@ import {
   ok,
   type Result,
 } from "../protocol/mod.ts";
-import { CreateError } from "./create_error.ts";
+import { CreateError, createError } from "./create_error.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { createdHeaders } from "./write_event.ts";
 import { randomHex } from "./_random.ts";
@@ -23,6 +23,8 @@ import { randomHex } from "./_random.ts";
 export const MOST_ATOMIC = 1_000;
 
 const ATTEMPTS = 4;
+/** More than the headers of one message of a batch ever are: context, expectation, batch. */
+const HEADER_BYTES = 2_048;
 
 /**
  * Stores all of the events or none. Each expects that its job does not exist, so a batch that is
@@ -49,6 +51,9 @@ export async function createAtomically(
       return err(new CreateError("not-serializable", `Cannot create: ${encoded.error.message}`));
     }
     bodies.push(encoded.value);
+    const bytes = encoded.value.length + HEADER_BYTES;
+    const most = connection.info?.max_payload ?? Infinity;
+    if (bytes > most) return err(createError({ kind: "too-large", bytes, most }, event.jobId));
   }
   const last = events.at(-1);
   if (last === undefined) return ok(undefined);
@@ -71,7 +76,7 @@ export async function createAtomically(
     const answer = await sent.at(-1);
     if (answer === undefined || answer.kind === "stored") return ok(undefined);
     if (answer.kind === "refused" && answer.code !== API_ERROR.wrongLastSequence) {
-      return err(new CreateError("refused", `Cannot create atomically: ${answer.description}`));
+      return err(createError(answer, last.jobId));
     }
     description = answer.description;
     if (await exists(lifecycle, last)) return ok(undefined);

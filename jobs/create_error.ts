@@ -37,6 +37,8 @@ export type CreateFailure =
   | "key-unavailable"
   /** What is stored about the key cannot be read or changed; an operator must look at it. */
   | "key-refused"
+  /** The service that was asked has stopped. */
+  | "stopped"
   /** The server refuses for another reason. */
   | "refused"
   /** No answer: the job may exist or not; `jobId` tells which to look for. */

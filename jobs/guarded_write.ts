@@ -6,6 +6,7 @@
 
 import {
   err,
+  eventProblem,
   isTerminal,
   type Job,
   type JobAddress,
@@ -60,6 +61,7 @@ export async function guardedWrite(
   { verb, from, applies = () => true, build, clock }: GuardedWrite,
 ): Promise<Result<Job, CommandError>> {
   const cannot = `Cannot ${verb} job ${address.jobId}`;
+  let firstLife: number | undefined;
   for (let race = 0; race < MOST_RACES; race++) {
     const snapshot = await lifecycle.read(address).catch(() => "silent" as const);
     if (snapshot === "silent") {
@@ -68,13 +70,23 @@ export async function guardedWrite(
     if (snapshot === undefined) {
       return err(new CommandError("not-found", `${cannot}: there is none`));
     }
-    const { job } = snapshot;
+    const { job, lifeSequence } = snapshot;
+    firstLife ??= lifeSequence;
+    // What was meant was the life that was seen first: that another retry failed again already is
+    // no reason for one more.
+    if (lifeSequence !== firstLife && from.every(isTerminal)) {
+      return err(wrongState(cannot, job, from, "it was put back to work by another call"));
+    }
     if (!from.includes(job.state) || !applies(job)) return err(wrongState(cannot, job, from));
     const event = build(job, clock());
+    const problem = eventProblem(event);
+    if (problem !== undefined) return err(new CommandError("refused", `${cannot}: ${problem}`));
     const outcome = await lifecycle.write(event, {
       expect: await expectation(lifecycle, snapshot, event),
     });
-    if (outcome.kind === "stored") return await settled(lifecycle, cannot, snapshot, event, from);
+    if (outcome.kind === "stored") {
+      return await settled(lifecycle, cannot, snapshot, event, outcome.sequence, from);
+    }
     if (outcome.kind !== "lost") return err(unwritten(cannot, outcome));
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * race));
   }
@@ -98,19 +110,26 @@ async function settled(
   cannot: string,
   { job }: JobSnapshot,
   event: JobEvent,
+  sequence: number,
   from: readonly JobState[],
 ): Promise<Result<Job, CommandError>> {
   const expected = reduce(job, event) ?? job;
   if (lifecycle.capabilities.lifecycleCompareAndSet) return ok(expected);
   const now = await lifecycle.read(event).catch(() => undefined);
-  if (now === undefined || !isTerminal(expected.state) || now.job.state === expected.state) {
-    return ok(expected);
-  }
-  return err(wrongState(cannot, now.job, from));
+  if (now === undefined) return ok(expected);
+  const effective = isTerminal(expected.state)
+    ? now.job.state === expected.state
+    : now.lifeSequence >= sequence;
+  return effective ? ok(expected) : err(wrongState(cannot, now.job, from));
 }
 
-function wrongState(cannot: string, job: Job, from: readonly JobState[]): CommandError {
-  const message = `${cannot}: it is ${job.state}, not ${from.join(" or ")}`;
+function wrongState(
+  cannot: string,
+  job: Job,
+  from: readonly JobState[],
+  why: string = `it is ${job.state}, not ${from.join(" or ")}`,
+): CommandError {
+  const message = `${cannot}: ${why}`;
   return new CommandError("wrong-state", message, job);
 }
 

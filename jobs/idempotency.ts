@@ -95,6 +95,8 @@ export async function claimKey(options: ClaimOptions): Promise<IdempotencyClaim>
       return { kind: "unavailable", description: String(cause) };
     }
     if (Date.now() >= giveUpAt) return { kind: "unavailable", description: "no answer in time" };
+    // Whoever was first may be on its way through the cluster still.
+    await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 45));
   }
 }
 

@@ -90,6 +90,8 @@ export interface JobRefDependencies {
 /** A missed core message costs at most this long, and then ever longer up to the most. */
 const FIRST_LOOK_MS = 500;
 const SLOWEST_LOOK_MS = 5_000;
+/** Timers count in 32 bits; what is longer is kept by looking at the clock. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Makes a reference to a job. */
 export function createJobRef<Payload, Output>(
@@ -180,6 +182,10 @@ function tellsOfEnd(subject: string): boolean {
   return parsed.ok && TERMINAL_STATES.some((state) => state === parsed.value.eventType);
 }
 
+function closedError({ jobId }: JobAddress): JobsError<"unavailable"> {
+  return new JobsError("unavailable", `Cannot wait for job ${jobId}: the connection is closed`);
+}
+
 /**
  * Subscribes first, then reads, and reads again on a timer: what is heard is a hint, what is read
  * decides, and a hint that was missed costs seconds.
@@ -189,10 +195,15 @@ async function waitForEnd(
   address: JobAddress,
   { timeoutMs, signal }: WaitOptions,
 ): Promise<Result<Job, JobsError<WaitFailure>>> {
+  if (Number.isNaN(timeoutMs)) throw new RangeError("Cannot wait: timeoutMs is NaN");
   const giveUpAt = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
+  let lastState = "not readable";
+  if (lifecycle.connection.isClosed()) return err(closedError(address));
   const stopped = Promise.withResolvers<"stopped">();
   const stop = () => stopped.resolve("stopped");
-  const stopTimer = timeoutMs === undefined ? undefined : setTimeout(stop, timeoutMs);
+  const stopTimer = timeoutMs === undefined || timeoutMs > LONGEST_TIMER_MS
+    ? undefined
+    : setTimeout(stop, timeoutMs);
   let wake: () => void = () => {};
   let heard = false;
   const hint = () => {
@@ -217,13 +228,14 @@ async function waitForEnd(
       if (read !== "stopped") {
         if (read.ok && isTerminal(read.value.state)) return read;
         if (!read.ok && read.error.reason === "not-found") return read;
+        if (read.ok) lastState = read.value.state;
       }
+      if (lifecycle.connection.isClosed()) return err(closedError(address));
       if (signal?.aborted) continue;
       const leftMs = giveUpAt - Date.now();
       if (leftMs <= 0) {
-        const state = read !== "stopped" && read.ok ? read.value.state : "not readable";
         const message =
-          `Cannot wait longer for job ${address.jobId}: it is ${state} after ${timeoutMs} ms`;
+          `Cannot wait longer for job ${address.jobId}: it is ${lastState} after ${timeoutMs} ms`;
         return err(new JobsError("timeout", message));
       }
       if (heard) continue;

@@ -14,5 +14,16 @@ export type JobsLog = (
   details: Readonly<Record<string, string | number | boolean | undefined>>,
 ) => void;
 
+/** Makes a hook that never throws: what an entry is about must go on. */
+export function guardLog(log: JobsLog): JobsLog {
+  return (level, what, details) => {
+    try {
+      log(level, what, details);
+    } catch {
+      // Whoever listens badly hears nothing; there is nobody else to tell.
+    }
+  };
+}
+
 /** Says nothing. */
 export function silentLog(): void {}

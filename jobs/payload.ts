@@ -12,6 +12,7 @@ import {
   type SchemaResult,
   type StandardSchema,
 } from "../protocol/mod.ts";
+import { describeThrown } from "./perform.ts";
 
 /**
  * Gives the payload as its schema gives it back, or says what does not fit and where. Most schemas
@@ -21,8 +22,17 @@ export function validatePayload(
   schema: StandardSchema,
   payload: unknown,
 ): Result<unknown, string> | Promise<Result<unknown, string>> {
-  const judged = schema["~standard"].validate(payload);
-  return judged instanceof Promise ? judged.then(verdictOf) : verdictOf(judged);
+  try {
+    const judged = schema["~standard"].validate(payload);
+    return judged instanceof Promise ? judged.then(verdictOf).catch(refusal) : verdictOf(judged);
+  } catch (thrown) {
+    return refusal(thrown);
+  }
+}
+
+/** A schema that throws has not accepted. */
+function refusal(thrown: unknown): Result<never, string> {
+  return err(describeThrown(thrown));
 }
 
 function verdictOf(judged: SchemaResult<unknown>): Result<unknown, string> {

@@ -22,7 +22,7 @@ import {
 import type { Commands } from "./commands.ts";
 import { buildCreated, type CreateDependencies, createJob, type CreateOptions } from "./create.ts";
 import { createAtomically } from "./create_atomic.ts";
-import type { CreateError } from "./create_error.ts";
+import { CreateError } from "./create_error.ts";
 import type { PayloadInput, ResultOutput } from "./define.ts";
 import {
   type AddedBy,
@@ -131,6 +131,12 @@ export interface QueueParts {
   readonly log: JobsLog;
   /** Whether the service has started. */
   readonly isStarted: () => boolean;
+  /** Whether the service has been told to stop. */
+  readonly isStopped: () => boolean;
+}
+
+function stoppedError(): CreateError {
+  return new CreateError("stopped", "Cannot create: the service has stopped, connect a new one");
 }
 
 /** How many creates of one `createMany` are in flight at once. */
@@ -162,11 +168,13 @@ export function createQueue(
     options?: CreateOptions,
   ): Promise<Result<KeyedCreation, CreateError>> =>
     inCreateSpan(address, async () => {
+      if (parts.isStopped()) return err(stoppedError());
       if (keyed !== undefined) return await keyed.create(payload, whenFull, options);
       const created = await createJob(dependencies, payload, options);
       return created.ok ? ok({ kind: "accepted", jobId: created.value }) : created;
     });
   const create = async (payload: unknown, options?: CreateOptions) => {
+    if (parts.isStopped()) return err(stoppedError());
     const created =
       await (keyed === undefined
         ? inCreateSpan(address, () => createJob(dependencies, payload, options))
@@ -174,6 +182,7 @@ export function createQueue(
     return created.ok ? ok(ref(created.value)) : err(created.error);
   };
   const createAll = async (payloads: readonly unknown[], options: CreateOptions) => {
+    if (parts.isStopped()) return payloads.map(() => err(stoppedError()));
     if (keyed !== undefined) {
       const all = await keyed.createAll(payloads, options);
       return all.ok ? all.value.map((jobId) => ok(ref(jobId))) : payloads.map(() => all);

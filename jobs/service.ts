@@ -32,7 +32,7 @@ import type { QueueMap, ServiceDefinition } from "./define.ts";
 import type { AddedBy, Middleware } from "./handler.ts";
 import type { OpenQueueKeys } from "./key_port.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
-import { type JobsLog, silentLog } from "./log.ts";
+import { guardLog, type JobsLog, silentLog } from "./log.ts";
 import { type Presence, startPresence } from "./presence.ts";
 import { createQueue, type JobQueue, type QueueInternals } from "./queue.ts";
 import { recordQueues } from "./queue_registry.ts";
@@ -104,7 +104,8 @@ export function connectServiceWith(rooms: ServiceRooms): ConnectService {
   return (definition, options = {}) => {
     if (options.instanceId !== undefined) assertName("instance id", options.instanceId);
     if (rooms.openKeys === undefined) refuseKeys(definition);
-    return asyncResult(connectOnce(definition, options, rooms));
+    const log = options.log === undefined ? silentLog : guardLog(options.log);
+    return asyncResult(connectOnce(definition, { ...options, log }, rooms));
   };
 }
 
@@ -190,6 +191,7 @@ function createService<Queues extends QueueMap, Context extends object>(
         openKeys,
         log: options.log ?? silentLog,
         isStarted: () => started !== undefined,
+        isStopped: () => stopped !== undefined,
       });
       queues.set(jobType, queue.internals);
       return [jobType, queue.facade];
@@ -230,10 +232,16 @@ function createService<Queues extends QueueMap, Context extends object>(
     instanceId,
     commands,
     start() {
-      started ??= startOnce();
+      if (stopped !== undefined) return asyncResult(Promise.resolve(err(stoppedError("start"))));
+      // A start that failed may be tried again, when what was missing is there.
+      started ??= startOnce().then((begun) => {
+        if (!begun.ok) started = undefined;
+        return begun;
+      });
       return asyncResult(started);
     },
     async wait() {
+      if (stopped !== undefined) return await stopped;
       const begun = await service.start();
       if (!begun.ok) throw begun.error;
       const ignore = options.signals === false ? () => {} : onStopSignal(() => service.stop());
@@ -259,6 +267,10 @@ function createService<Queues extends QueueMap, Context extends object>(
     [Symbol.asyncDispose]: () => service.stop(),
   };
   return service;
+}
+
+function stoppedError(verb: string): JobsError<"stopped"> {
+  return new JobsError("stopped", `Cannot ${verb}: the service has stopped, connect a new one`);
 }
 
 function startQueue(

@@ -24,6 +24,7 @@ import {
   WORK_STREAM,
 } from "../protocol/mod.ts";
 import { createAckBatch } from "./_ack_batch.ts";
+import { createBuffer } from "./_buffer.ts";
 import { createHoldback } from "./_holdback.ts";
 import { createPrefetch } from "./_prefetch.ts";
 import { createWaitingRoom, type WaitingRoom } from "./_waiting_room.ts";
@@ -74,12 +75,16 @@ const MOST_WAITING = 1_000;
 /** Ends that come from outside while a handler runs. */
 const ENDS_FROM_OUTSIDE = ["cancelled", "expired", "stale"] as const satisfies JobEventType[];
 
+/** Timers count in 32 bits; what is longer has no end. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Starts the worker of one queue; its consumer must be there. */
 export function startWorker(options: WorkerOptions): Worker {
   const { connection, queue, settings, log, keyed } = options;
-  const buffered: Message[] = [];
+  const buffered = createBuffer(settings.ackWaitMs, options.clock);
   // The first of the buffered, read already.
-  let next: JobLife | undefined;
+  let next: { readonly message: Message; readonly life: JobLife } | undefined;
+  let connected = true;
   const lives = new Set<JobLife>();
   const prefetch = createPrefetch(settings.concurrency);
   let dropped = 0;
@@ -127,10 +132,10 @@ export function startWorker(options: WorkerOptions): Worker {
     consumer: durableName(queue),
     inboxPrefix: options.inboxPrefix,
     room() {
-      const room = settings.concurrency + prefetch.size() - buffered.length - running();
+      const room = settings.concurrency + prefetch.size() - buffered.size - running();
       return waitingRoom === undefined
         ? room
-        : Math.min(room, mostWaiting - buffered.length - waitingRoom.size());
+        : Math.min(room, mostWaiting - buffered.size - waitingRoom.size());
     },
     ahead: prefetch.size,
     onMessage(message) {
@@ -148,7 +153,7 @@ export function startWorker(options: WorkerOptions): Worker {
       if (waitingRoom?.serve() === true) continue;
       const message = buffered.shift();
       if (message === undefined) break;
-      const life = next ?? liveJob(message, lifeOptions);
+      const life = next?.message === message ? next.life : liveJob(message, lifeOptions);
       next = undefined;
       const startedAt = performance.now();
       lives.add(life);
@@ -166,13 +171,15 @@ export function startWorker(options: WorkerOptions): Worker {
     queueMicrotask(prepareNext);
   };
   const prepareNext = () => {
-    const [message] = buffered;
-    if (message === undefined || next !== undefined) return;
-    next = liveJob(message, lifeOptions);
-    next.prepare();
+    const message = buffered.first();
+    if (message === undefined || message === next?.message) return;
+    next = { message, life: liveJob(message, lifeOptions) };
+    next.life.prepare();
   };
   const aliveTimer = setInterval(() => {
-    for (const { reply } of [...buffered, ...lives, ...holdback.messages()]) {
+    // Without a connection nothing is kept alive, and what is said of it comes too late.
+    if (!connected) return;
+    for (const { reply } of [...buffered.keepAlive(), ...lives, ...holdback.messages()]) {
       if (reply !== undefined) keepWorking(connection, reply);
     }
   }, settings.ackWaitMs / 3);
@@ -191,12 +198,13 @@ export function startWorker(options: WorkerOptions): Worker {
     })
   );
   // What was said while the connection was down was not heard.
-  const stopWatching = onReconnect(connection, () => {
-    for (const life of lives) life.lookAgain();
+  const stopWatching = onReconnect(connection, (status) => {
+    connected = status === "reconnect";
+    if (connected) { for (const life of lives) life.lookAgain(); }
   });
 
   const giveBackBuffered = () => {
-    for (const { reply } of buffered.splice(0)) {
+    for (const { reply } of buffered.takeAll()) {
       if (reply !== undefined) settle(connection, reply, { kind: "nak", delayMs: 0 });
     }
   };
@@ -204,7 +212,7 @@ export function startWorker(options: WorkerOptions): Worker {
     lives.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle = resolve);
 
   return {
-    counts: () => ({ running: running(), buffered: buffered.length, dropped }),
+    counts: () => ({ running: running(), buffered: buffered.size, dropped }),
     async stop(drainMs) {
       accepting = false;
       await pull.stop();
@@ -230,6 +238,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
 /** Waits for a promise, but not longer. */
 async function within(promise: Promise<void>, waitMs: number): Promise<void> {
+  if (waitMs > LONGEST_TIMER_MS) return await promise;
   let timer: ReturnType<typeof setTimeout> | undefined;
   await Promise.race([
     promise,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { MAX_BACKOFF_MS } from "../protocol/mod.ts";
 import type { Connection } from "./connection.ts";
 
 /** What a delivery says of itself. */
@@ -68,6 +69,8 @@ export function keepWorking(nc: Connection, reply: string): void {
 function settlementBody(settlement: Exclude<Settlement, { kind: "leave" }>): Uint8Array | string {
   if (settlement.kind === "ack") return ACK;
   if (settlement.kind === "term") return TERM;
-  if (settlement.delayMs <= 0) return "-NAK";
-  return `-NAK {"delay": ${Math.round(settlement.delayMs * 1_000_000)}}`;
+  // Counted in nanoseconds, a very long wait would overflow at the server and be none at all.
+  const delayMs = Math.min(settlement.delayMs, MAX_BACKOFF_MS);
+  if (!(delayMs > 0)) return "-NAK";
+  return `-NAK {"delay": ${Math.round(delayMs * 1_000_000)}}`;
 }

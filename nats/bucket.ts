@@ -72,8 +72,11 @@ export async function deleteEntry(
 
 function entryWrite(answer: PublishAnswer): EntryWrite {
   if (answer.kind === "stored") return { kind: "stored", revision: answer.sequence };
-  if (answer.kind === "refused" && answer.code === API_ERROR.wrongLastSequence) {
+  if (answer.kind !== "refused") return answer;
+  const { code, description } = answer;
+  // In a cluster another write of the same entry may be on its way: it comes first, if it comes.
+  if (code === API_ERROR.wrongLastSequence || code === API_ERROR.wrongLastSequenceInFlight) {
     return { kind: "conflict" };
   }
-  return answer;
+  return code === API_ERROR.temporarilyUnavailable ? { kind: "unanswered", description } : answer;
 }

@@ -47,6 +47,7 @@ interface Waiter {
 }
 
 const SWEEP_MS = 250;
+const CLOSED = "the publisher is closed";
 const [QUOTE, COLON, CLOSING_BRACE] = [0x22, 0x3a, 0x7d];
 const [LETTER_Q, LETTER_S, ZERO] = [0x71, 0x73, 0x30];
 const encoder = new TextEncoder();
@@ -61,6 +62,7 @@ export function createPublisher(nc: Connection, options: PublisherOptions = {}):
   const inbox = `${options.inboxPrefix ?? "_INBOX"}.${crypto.randomUUID().replaceAll("-", "")}.`;
   const waiting = new Map<number, Waiter>();
   let lastToken = 0;
+  let closed = false;
   let sweepTimer: ReturnType<typeof setTimeout> | undefined;
 
   const subscription = nc.subscribe(`${inbox}*`, {
@@ -92,6 +94,7 @@ export function createPublisher(nc: Connection, options: PublisherOptions = {}):
 
   return {
     publish(subject, data, headers) {
+      if (closed) return Promise.resolve({ kind: "unanswered", description: CLOSED });
       return new Promise((resolve) => {
         const token = ++lastToken;
         waiting.set(token, { resolve, giveUpAt: Date.now() + answerMs });
@@ -112,7 +115,8 @@ export function createPublisher(nc: Connection, options: PublisherOptions = {}):
       stopWatching();
       if (sweepTimer !== undefined) clearTimeout(sweepTimer);
       if (!nc.isClosed()) subscription.unsubscribe();
-      abandon("the publisher is closed");
+      closed = true;
+      abandon(CLOSED);
     },
   };
 }
@@ -133,8 +137,9 @@ export function onReconnect(
   react: (status: "disconnect" | "reconnect") => void,
 ): () => void {
   let watching = true;
+  const statuses = nc.status();
   const watch = async () => {
-    for await (const status of nc.status()) {
+    for await (const status of statuses) {
       if (!watching) return;
       if (status.type === "disconnect" || status.type === "reconnect") react(status.type);
     }
@@ -143,6 +148,8 @@ export function onReconnect(
   watch().catch(() => {});
   return () => {
     watching = false;
+    // The client's own iterators can be ended from outside; else it would hold on to this one.
+    if ("stop" in statuses && typeof statuses.stop === "function") statuses.stop();
   };
 }
 

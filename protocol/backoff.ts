@@ -110,8 +110,17 @@ function waitProblem(field: string, wait: number): string | undefined {
   return `${field} is ${wait}, not from 0 to ${MAX_BACKOFF_MS} ms`;
 }
 
+/** A function that throws has said nothing: the job waits as in a queue that says nothing. */
+function askedWaitMs(backoff: (tries: number) => number, tries: number): number {
+  try {
+    return backoff(tries);
+  } catch {
+    return rawWaitMs(DEFAULT_BACKOFF_MS, tries);
+  }
+}
+
 function rawWaitMs(backoff: Backoff, tries: number): number {
-  if (typeof backoff === "function") return backoff(tries);
+  if (typeof backoff === "function") return askedWaitMs(backoff, tries);
   if (!("policy" in backoff)) return backoff[Math.min(tries, backoff.length) - 1] ?? 0;
   if (backoff.policy === "fixed") return backoff.everyMs;
   const grown = backoff.firstMs * (backoff.factor ?? 2) ** (tries - 1);

@@ -167,6 +167,26 @@ export function encodeEvent(event: JobEvent): Result<Uint8Array, EncodeProblem> 
   return encodeJson(event);
 }
 
+/**
+ * Says why nobody could read an event once it is stored, or `undefined` when all could. For events
+ * with values of a caller: types are a promise that JavaScript does not keep.
+ *
+ * @example
+ * ```ts
+ * import { eventProblem } from "./codec.ts";
+ * import type { JobEvent } from "./events.ts";
+ * import assert from "node:assert/strict";
+ *
+ * assert.match(eventProblem({ eventType: "created" } as JobEvent) ?? "", /jobId/);
+ * ```
+ */
+export function eventProblem(event: JobEvent): string | undefined {
+  const encoded = encodeEvent(event);
+  if (!encoded.ok) return encoded.error.message;
+  const decoded = decodeEventBody(encoded.value);
+  return decoded.ok ? undefined : decoded.error.message;
+}
+
 function validate(json: unknown): Result<JobEvent, DecodeProblem> {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return problem("malformed", "the body is not an object");

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { JobEvent } from "./events.ts";
+import type { JobEvent, JobEventType } from "./events.ts";
 import type { Job } from "./job.ts";
 import { reduce } from "./reduce.ts";
 import { isTerminal } from "./states.ts";
@@ -45,7 +45,7 @@ export function foldLatest(events: readonly SequencedEvent[]): JobSnapshot | und
   const created = ordered.find(({ event }) => event.eventType === "created");
   const begun = created && reduce(undefined, created.event);
   if (created === undefined || begun === undefined) return undefined;
-  const retried = ordered.findLast(({ event }) => event.eventType === "retried");
+  const retried = effectiveRetry(ordered);
   const life = retried ?? created;
   let job = retried === undefined ? begun : again(begun, retried.event);
   for (const { sequence, event } of ordered) {
@@ -53,6 +53,25 @@ export function foldLatest(events: readonly SequencedEvent[]): JobSnapshot | und
   }
   const lastSequence = ordered.at(-1)?.sequence ?? life.sequence;
   return { job, lastSequence, lifeSequence: life.sequence };
+}
+
+/** What a life leaves behind besides its end from outside. */
+const LIVED: readonly JobEventType[] = ["started", "retry", "completed", "failed", "dead"];
+
+/**
+ * The newest `retried`, unless it came too late: an old server can store it right after a
+ * `dismissed`, which nothing leaves. Signs of life between the two tell that it was the `dismissed`
+ * that came too late.
+ */
+function effectiveRetry(ordered: readonly SequencedEvent[]): SequencedEvent | undefined {
+  const retried = ordered.findLast(({ event }) => event.eventType === "retried");
+  const dismissed = ordered.findLast(({ event }) => event.eventType === "dismissed");
+  if (retried === undefined || dismissed === undefined) return retried;
+  if (dismissed.sequence > retried.sequence) return retried;
+  const lived = ordered.some(({ sequence, event }) =>
+    sequence > dismissed.sequence && sequence < retried.sequence && LIVED.includes(event.eventType)
+  );
+  return lived ? retried : undefined;
 }
 
 /** Whatever ended the life before, `retried` was legal when it was stored. */

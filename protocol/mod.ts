@@ -93,6 +93,7 @@ export {
   encodeEvent,
   encodeJson,
   type EncodeProblem,
+  eventProblem,
   FOREIGN_HEADERS,
   type HeaderReader,
   MAX_MESSAGE_BYTES,
