@@ -10,6 +10,8 @@ export interface Buffer {
   push(message: Message): void;
   /** Gives the oldest work that is still ours. */
   shift(): Message | undefined;
+  /** How long the oldest work has waited. */
+  oldestAgeMs(): number;
   /** Shows the oldest work. */
   first(): Message | undefined;
   /** Tells that what waits is being kept alive now, and gives it; without what has lapsed. */
@@ -45,6 +47,7 @@ export function createBuffer(ackWaitMs: number, clock: () => number): Buffer {
         if (oldest === undefined || isOurs(oldest, now)) return oldest?.message;
       }
     },
+    oldestAgeMs: () => waiting[0] === undefined ? 0 : clock() - waiting[0].arrivedAt,
     first: () => waiting[0]?.message,
     keepAlive() {
       const now = clock();

@@ -13,6 +13,8 @@ export interface Prefetch {
   note(durationMs: number): void;
   /** How many to hold beyond those that run. */
   size(): number;
+  /** Forgets what it learned: the pace has changed. */
+  forget(): void;
 }
 
 /**
@@ -26,6 +28,9 @@ export function createPrefetch(concurrency: number): Prefetch {
       averageMs = averageMs === Infinity
         ? durationMs
         : averageMs + WEIGHT * (durationMs - averageMs);
+    },
+    forget() {
+      averageMs = Infinity;
     },
     size() {
       return Math.min(MOST, Math.floor((concurrency * AHEAD_MS) / Math.max(averageMs, 0.05)));

@@ -56,6 +56,8 @@ export interface LifeOptions {
   readonly log: JobsLog;
   /** Settles a delivery; only called when what it says is stored. */
   readonly settle: (message: Message, settlement: Settlement) => void;
+  /** Whether the worker is told to stop: then nothing is waited for any longer. */
+  readonly isStopping: () => boolean;
   /** Told when a message was not work. */
   readonly onDropped: () => void;
   /** The keys, in a keyed queue. */

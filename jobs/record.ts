@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Settlement } from "../nats/mod.ts";
+import { API_ERROR, type Settlement } from "../nats/mod.ts";
 import { isTerminal, type JobEvent } from "../protocol/mod.ts";
 import type { RunningTry } from "./active_job.ts";
 import type { Verdict } from "./decide.ts";
@@ -12,6 +12,7 @@ import type { LifeOptions } from "./job_life.ts";
 import type { WriteOutcome } from "./write_event.ts";
 
 const MOST_RACES = 50;
+const AGAIN_AFTER_MS = 1_000;
 const ACK: Settlement = { kind: "ack" };
 const LEAVE: Settlement = { kind: "leave" };
 
@@ -39,18 +40,34 @@ export async function recordVerdict(
         event = unwritableResult(event, outcome);
         settlement = ACK;
         break;
-      default:
-        options.log("error", "end-unwritten", {
-          ...options.queue,
-          jobId: event.jobId,
-          eventType: event.eventType,
-          kind: outcome.kind,
-          description: outcome.description,
-        });
-        return LEAVE;
+      default: {
+        const { kind, description } = outcome;
+        const { jobId, eventType } = event;
+        const details = { ...options.queue, jobId, eventType, kind, description };
+        if (!canWait(outcome, options)) {
+          options.log("error", "end-unwritten", details);
+          return LEAVE;
+        }
+        options.log("warn", "end-waits", details);
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS));
+        // Waiting for the server is no race.
+        race--;
+      }
     }
   }
   return LEAVE;
+}
+
+/**
+ * The handler has done its work: what it came to is not thrown away because the server is away or
+ * its stream full, as long as this process lives to say it.
+ */
+function canWait(
+  outcome: Extract<WriteOutcome, { kind: "unconfirmed" | "refused" }>,
+  { isStopping, connection }: LifeOptions,
+): boolean {
+  if (isStopping() || connection.isClosed()) return false;
+  return outcome.kind === "unconfirmed" || outcome.code === API_ERROR.streamFull;
 }
 
 /**

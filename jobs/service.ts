@@ -296,6 +296,10 @@ function startQueue(
     clock: Date.now,
     random: Math.random,
     log: options.log ?? silentLog,
+    restoreConsumer: async () =>
+      await ensureConsumer(connection, workConsumer(address, settings), {
+        giveUpAt: Date.now() + START_BUDGET_MS,
+      }),
     ...(keyed !== undefined && { keyed }),
   });
   const presence = startPresence({

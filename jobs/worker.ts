@@ -52,7 +52,8 @@ export interface Worker {
 }
 
 /** What a worker needs. */
-export interface WorkerOptions extends Omit<LifeOptions, "onDropped" | "settle" | "keyed"> {
+export interface WorkerOptions
+  extends Omit<LifeOptions, "onDropped" | "isStopping" | "settle" | "keyed"> {
   /** The connection. */
   readonly connection: Connection;
   /** The queue. */
@@ -63,6 +64,8 @@ export interface WorkerOptions extends Omit<LifeOptions, "onDropped" | "settle" 
   readonly inboxPrefix: string;
   /** Told what happens. */
   readonly log: JobsLog;
+  /** Makes the queue's consumer anew if it is gone. */
+  readonly restoreConsumer: () => Promise<unknown>;
   /** The keyed half of the queue, if it has keys. */
   readonly keyed?: Pick<KeyedQueue, "keys" | "history">;
   /** Deliveries after which the server gives work up; as the queue's consumer has it when left out. */
@@ -71,6 +74,17 @@ export interface WorkerOptions extends Omit<LifeOptions, "onDropped" | "settle" 
 
 /** Jobs that may wait for their keys in one process, or twice as many as it runs at once. */
 const MOST_WAITING = 1_000;
+
+/**
+ * What was fetched ahead is begun within a tenth of this while jobs keep their pace. When they have
+ * become slow, what waits here so long is kept from idle siblings, and goes back.
+ */
+const GIVE_BACK_AFTER_MS = 1_000;
+
+/** How often a consumer that seems gone is made anew. */
+const RESTORE_EVERY_MS = 2_000;
+/** An old server that still deletes it must not be disturbed. */
+const RESTORE_AFTER_MS = 500;
 
 /** Ends that come from outside while a handler runs. */
 const ENDS_FROM_OUTSIDE = ["cancelled", "expired", "stale"] as const satisfies JobEventType[];
@@ -85,6 +99,7 @@ export function startWorker(options: WorkerOptions): Worker {
   // The first of the buffered, read already.
   let next: { readonly message: Message; readonly life: JobLife } | undefined;
   let connected = true;
+  let nextRestoreAt = 0;
   const lives = new Set<JobLife>();
   const prefetch = createPrefetch(settings.concurrency);
   let dropped = 0;
@@ -122,6 +137,7 @@ export function startWorker(options: WorkerOptions): Worker {
       }
       if (message.reply !== undefined) acks.settle(message.reply, settlement);
     },
+    isStopping: () => !accepting,
     onDropped: () => dropped++,
     ...(keyed !== undefined && line !== undefined && waitingRoom !== undefined && {
       keyed: { ...keyed, line, room: waitingRoom, isNear: holdback.isNear },
@@ -143,6 +159,12 @@ export function startWorker(options: WorkerOptions): Worker {
       begin();
     },
     onTrouble: (description) => log("warn", "pull-trouble", { ...queue, description }),
+    onConsumerGone() {
+      // Somebody may have deleted it; while a server begins, it only seems so.
+      if (!accepting || options.clock() < nextRestoreAt) return;
+      nextRestoreAt = options.clock() + RESTORE_EVERY_MS;
+      setTimeout(() => options.restoreConsumer().catch(() => {}), RESTORE_AFTER_MS);
+    },
   });
   let beginning = false;
   const begin = () => {
@@ -183,6 +205,13 @@ export function startWorker(options: WorkerOptions): Worker {
       if (reply !== undefined) keepWorking(connection, reply);
     }
   }, settings.ackWaitMs / 3);
+  const paceTimer = setInterval(() => {
+    if (buffered.oldestAgeMs() < GIVE_BACK_AFTER_MS) return;
+    prefetch.forget();
+    // Else what goes back would come here again.
+    pull.recall();
+    giveBackBuffered();
+  }, GIVE_BACK_AFTER_MS / 4);
   const subscriptions = ENDS_FROM_OUTSIDE.map((eventType) =>
     connection.subscribe(queueEventFilter(queue, eventType), {
       callback(error, message) {
@@ -225,6 +254,7 @@ export function startWorker(options: WorkerOptions): Worker {
       }
       await untilIdle();
       clearInterval(aliveTimer);
+      clearInterval(paceTimer);
       stopWatching();
       line?.[Symbol.dispose]();
       acks.flush();

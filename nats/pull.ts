@@ -24,12 +24,16 @@ export interface PullOptions {
   readonly onMessage: (message: Message) => void;
   /** Told what goes wrong; pulling goes on all the same. */
   readonly onTrouble: (description: string) => void;
+  /** Told that the consumer may be gone: it was deleted, or nobody answers for it. */
+  readonly onConsumerGone: () => void;
 }
 
 /** A running pull. */
 export interface Pull {
   /** Asks for more if there is room; to be called when room has grown. */
   refill(): void;
+  /** Takes back what was asked for and has not come; what is under way is still taken. */
+  recall(): void;
   /** Stops asking, and resolves when all that was under way has arrived. */
   stop(): Promise<void>;
 }
@@ -61,7 +65,7 @@ const DRAIN_MS = 1_000;
  * requests that were lost.
  */
 export function startPull(nc: Connection, options: PullOptions): Pull {
-  const inbox = `${options.inboxPrefix}.${crypto.randomUUID().replaceAll("-", "")}.`;
+  let inbox = newInbox(options.inboxPrefix);
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`;
   const requests = new Map<number, Request>();
   let lastRequest = 0;
@@ -114,15 +118,20 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
     heardAt = Date.now();
     later();
   };
-  const subscription = nc.subscribe(`${inbox}*`, {
-    callback(error, message) {
-      if (error !== null) return options.onTrouble(errorMessage(error));
-      heardAt = Date.now();
-      if (!isWork(message)) return readStatus(Number(message.subject.slice(inbox.length)), message);
-      proven = true;
-      deliver(message);
-    },
-  });
+  const listen = () =>
+    nc.subscribe(`${inbox}*`, {
+      callback(error, message) {
+        if (error !== null) return options.onTrouble(errorMessage(error));
+        heardAt = Date.now();
+        if (isWork(message)) {
+          proven = true;
+          return deliver(message);
+        }
+        if (!message.subject.startsWith(inbox)) return;
+        readStatus(Number(message.subject.slice(inbox.length)), message);
+      },
+    });
+  let subscription = listen();
   const deliver = (message: Message) => {
     // Work shows its own subject and not the request's; the server serves the oldest request first.
     const [oldest] = requests;
@@ -136,7 +145,9 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
     if (code === 100) return;
     requests.delete(id);
     if (proven) return refill();
-    options.onTrouble(`${code} ${message.headers?.description ?? ""}`.trim());
+    const description = message.headers?.description ?? "";
+    options.onTrouble(`${code} ${description}`.trim());
+    if (code === 503 || description.includes("Consumer Deleted")) options.onConsumerGone();
     later();
   };
   const watchdog = setInterval(() => {
@@ -159,6 +170,15 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
 
   return {
     refill,
+    recall() {
+      if (!pulling || nc.isClosed()) return;
+      const before = subscription;
+      inbox = newInbox(options.inboxPrefix);
+      subscription = listen();
+      requests.clear();
+      // What is under way still arrives; for the rest nobody is there any more.
+      before.drain().catch(() => {});
+    },
     async stop() {
       pulling = false;
       stopWatching();
@@ -175,6 +195,10 @@ export function startPull(nc: Connection, options: PullOptions): Pull {
 /** Work comes under its own subject with an acknowledgement to reply to; what the server says has neither. */
 function isWork(message: Message): boolean {
   return message.reply?.startsWith("$JS.ACK.") === true;
+}
+
+function newInbox(prefix: string): string {
+  return `${prefix}.${crypto.randomUUID().replaceAll("-", "")}.`;
 }
 
 function nanoseconds(milliseconds: number): number {

@@ -25,6 +25,7 @@ async function startPolling(
   const capabilities = valueOrThrow(serverCapabilities(connection.info?.version ?? ""));
   const lifecycle = openLifecycle({ connection, capabilities });
   const worker = startWorker({
+    restoreConsumer: () => Promise.resolve(),
     connection,
     lifecycle,
     queue,

@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
+import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { z } from "zod";
 import {
   connectService,
   defineJobs,
+  durableName,
   err,
   JobFailed,
   type JobProgress,
+  JOBS_STREAM,
   Snooze,
+  WORK_STREAM,
   workSubject,
 } from "../mod.ts";
+import { readHistory } from "./history.ts";
 import { ended, history, numbered, runOne, within } from "./job_service.ts";
 import { testOnBothServers } from "./servers.ts";
 
@@ -160,5 +165,95 @@ testOnBothServers(
       await ended(worker.jobs.work.ref(job.id));
       assert.equal(runs, 1, `round ${round}`);
     }
+  },
+);
+
+testOnBothServers(
+  "dismiss() against replay() has one winner, and all readers name the same",
+  async (server) => {
+    const definition = defineJobs(service, { work: { payload: numbered, maxDeliver: 1 } });
+    await using worker = await connectService(definition, { servers: server.url }).orThrow();
+    const { work } = worker.jobs;
+    let fails = true;
+    work.handle(() => fails ? err("no") : undefined);
+    await worker.start().orThrow();
+    const jobs = await Promise.all(Array.from({ length: 40 }, (_, n) => runOne(work, { n })));
+    fails = false;
+    const outcomes = await Promise.all(jobs.map(async ({ job }) => {
+      const address = { service, jobType: "work", jobId: job.id };
+      const { commands } = worker;
+      const [replayed, dismissed] = await Promise.all([
+        commands.replay(address),
+        commands.dismiss(address),
+      ]);
+      assert.equal(Number(replayed.ok) + Number(dismissed.ok), 1);
+      const { state } = await ended(work.ref(job.id));
+      assert.equal(state, replayed.ok ? "completed" : "dismissed");
+      return { id: job.id, state };
+    }));
+    const stored = await readHistory(server.url);
+    for (const { id, state } of outcomes) assert.equal(stored.get(id)?.job?.state, state);
+  },
+);
+
+testOnBothServers("a worker that became slow gives back what it fetched ahead", async (server) => {
+  const definition = defineJobs(service, { work: { payload: numbered } });
+  await using slow = await connectService(definition, { servers: server.url }).orThrow();
+  await using idle = await connectService(definition, { servers: server.url }).orThrow();
+  const finish = Promise.withResolvers<void>();
+  slow.jobs.work.handle(({ job }) => job.payload.n === 0 ? undefined : finish.promise);
+  idle.jobs.work.handle(() => {});
+  await slow.start().orThrow();
+  // Quick jobs teach it to fetch ahead.
+  for (const created of await slow.jobs.work.createMany(Array(300).fill({ n: 0 }))) {
+    assert.ok(created.ok);
+    await ended(created.value);
+  }
+  const created = await slow.jobs.work.createMany(Array(20).fill({ n: 1 }));
+  await idle.start().orThrow();
+  const ends = created.map((result) => result.ok ? ended(result.value) : assert.fail());
+  let done = 0;
+  const all = Promise.all(ends.map((end) => end.then(() => done++ >= 18 && finish.resolve())));
+  await within("end of all but the one that runs", all);
+});
+
+testOnBothServers("a worker whose consumer is deleted makes it anew", async (server) => {
+  const definition = defineJobs(service, { work: { payload: numbered } });
+  await using nc = await connect({ servers: server.url });
+  await using worker = await connectService(definition, { servers: server.url }).orThrow();
+  worker.jobs.work.handle(() => {});
+  await worker.start().orThrow();
+  assert.equal((await runOne(worker.jobs.work, { n: 1 })).state, "completed");
+  const { consumers } = await jetstreamManager(nc);
+  await consumers.delete(WORK_STREAM, durableName({ service, jobType: "work" }));
+  assert.equal((await runOne(worker.jobs.work, { n: 2 })).state, "completed");
+});
+
+testOnBothServers(
+  "what a handler came to is stored when a full stream has room again",
+  async (server) => {
+    const definition = defineJobs(service, { work: { payload: numbered } });
+    await using nc = await connect({ servers: server.url });
+    await using worker = await connectService(definition, { servers: server.url }).orThrow();
+    const finish = Promise.withResolvers<void>();
+    const running = Promise.withResolvers<void>();
+    worker.jobs.work.handle(() => {
+      running.resolve();
+      return finish.promise;
+    });
+    await worker.start().orThrow();
+    const ref = await worker.jobs.work.create({ n: 1 }).orThrow();
+    await running.promise;
+    const { streams } = await jetstreamManager(nc);
+    const { state } = await streams.info(JOBS_STREAM);
+    await streams.update(JOBS_STREAM, { max_msgs: state.messages });
+    const refused = await worker.jobs.work.create({ n: 2 });
+    assert.equal(refused.ok === false && refused.error.reason, "stream-full");
+    finish.resolve();
+    const early = await ref.wait({ timeoutMs: 300 });
+    assert.equal(early.ok === false && early.error.reason, "timeout");
+    await streams.update(JOBS_STREAM, { max_msgs: -1 });
+    const { job } = await ended(ref);
+    assert.deepEqual([job.state, job.tries], ["completed", 1]);
   },
 );
