@@ -2,7 +2,14 @@
 
 import { connect } from "@nats-io/transport-node";
 import { z } from "zod";
-import { connectService, defineJobs, type Service, type ServiceDefinition } from "../mod.ts";
+import {
+  connectService,
+  defineJobs,
+  MAX_QUEUED_PER_KEY,
+  type QueueOptions,
+  type Service,
+  type ServiceDefinition,
+} from "../mod.ts";
 import { type Connection, ensureConsumer, provision } from "../nats/mod.ts";
 import { lifecycleSubject, type QueueAddress, workConsumer } from "../protocol/mod.ts";
 import { startNatsServer } from "../testing/mod.ts";
@@ -13,7 +20,7 @@ const payload = z.object({ orderId: z.string(), cents: z.number() });
 
 /** The queue of every benchmark. */
 export type BenchQueues = {
-  readonly noop: { readonly payload: typeof payload; readonly concurrency: number };
+  readonly noop: { readonly payload: typeof payload } & QueueOptions;
 };
 
 /** A connected service with that queue. */
@@ -33,6 +40,8 @@ export interface World extends AsyncDisposable {
   readonly version: string;
   /** Connects the library, under a name of its own. */
   ours(name: string, concurrency?: number): Promise<BenchService>;
+  /** The same, with one job at a time per order. */
+  keyed(name: string, concurrency: number): Promise<BenchService>;
   /** Connects the hand-written loop, under a name of its own. */
   raw(name: string): Promise<RawSide>;
   /** Makes the consumer of a queue. */
@@ -55,6 +64,8 @@ export async function startWorld(): Promise<World> {
     version: server.version,
     ours: (name, concurrency = 1) =>
       connectService(define(name, concurrency), { servers: server.url }).orThrow(),
+    keyed: (name, concurrency) =>
+      connectService(define(name, concurrency, KEYED), { servers: server.url }).orThrow(),
     async raw(name) {
       const connection: Connection = await connectRaw();
       return rawSide(connection, { service: name, jobType: "noop" });
@@ -72,8 +83,17 @@ export async function startWorld(): Promise<World> {
   };
 }
 
-function define(service: string, concurrency: number): ServiceDefinition<BenchQueues> {
-  return defineJobs(service, { noop: { payload, concurrency } });
+const KEYED: QueueOptions = {
+  keyConcurrency: { key: ["order", "/orderId"] },
+  queue: { maxQueuedPerKey: MAX_QUEUED_PER_KEY },
+};
+
+function define(
+  service: string,
+  concurrency: number,
+  options: QueueOptions = {},
+): ServiceDefinition<BenchQueues> {
+  return defineJobs(service, { noop: { payload, concurrency, ...options } });
 }
 
 function rawSide(connection: Connection, queue: QueueAddress): RawSide {

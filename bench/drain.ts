@@ -66,7 +66,7 @@ async function drainRaw(
 }
 
 /** A handler that does nothing but count, and a promise of its last call. */
-function countCalls(jobs: number): { calls: Promise<void>; handler: () => void } {
+export function countCalls(jobs: number): { calls: Promise<void>; handler: () => void } {
   let left = jobs;
   let announce: () => void = () => {};
   const calls = new Promise<void>((resolve) => announce = resolve);
@@ -79,7 +79,7 @@ function countCalls(jobs: number): { calls: Promise<void>; handler: () => void }
 }
 
 /** A job is acknowledged only after its end is stored, so this is when all are done. */
-async function untilAcknowledged(nc: Connection, queue: QueueAddress): Promise<void> {
+export async function untilAcknowledged(nc: Connection, queue: QueueAddress): Promise<void> {
   const subject = `$JS.API.CONSUMER.INFO.${WORK_STREAM}.${durableName(queue)}`;
   for (;;) {
     const { data } = await nc.request(subject, "", { timeout: 5_000 });

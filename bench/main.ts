@@ -12,6 +12,10 @@ import { cancel } from "./cancel.ts";
 import { createHundred, createOne } from "./create.ts";
 import { drain } from "./drain.ts";
 import type { Benchmark, Figure, Scale } from "./_figures.ts";
+import { keyed } from "./keyed.ts";
+import { keyedBeside } from "./keyed_beside.ts";
+import { keyedHot } from "./keyed_hot.ts";
+import { keyedLine } from "./keyed_line.ts";
 import { latency } from "./latency.ts";
 import { memory } from "./memory.ts";
 import { tableOf } from "./_table.ts";
@@ -25,6 +29,10 @@ const BENCHMARKS: ReadonlyMap<string, Benchmark> = new Map<string, Benchmark>([
   ["latency", latency],
   ["cancel", cancel],
   ["memory", memory],
+  ["keyed-100", keyed],
+  ["keyed-hot", keyedHot],
+  ["keyed-line", keyedLine],
+  ["keyed-beside", keyedBeside],
 ]);
 
 const HELP = `Usage: deno task bench [name…] [--json] [--quick]

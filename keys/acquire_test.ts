@@ -157,3 +157,16 @@ Deno.test("acquire() of a replaced job ends it if its replacement exists, else l
   assert.equal(numbers(late.state).queued.includes(2), true, "the replacement never came");
   assert.equal(ask({ kind: "waiting" }, T0, false).kind, "wait", "what was begun is not skipped");
 });
+
+Deno.test("acquire() gives the second its turn before the third when nobody claims the first", () => {
+  const state = stateWith({ queued: [1, 2, 3] });
+  const late = T0 + PATIENCE_MS;
+  const known = { 1: { kind: "waiting" } } as const;
+  const third = acquireJob(state, 3, { at: late + 100, known });
+  assert.equal(third.decision.kind === "wait" && third.decision.why, "behind");
+  const second = acquireJob(state, 2, { at: late + 100, known });
+  assert.equal(second.decision.kind, "acquired");
+  const unclaimed = { ...known, 2: { kind: "waiting" } } as const;
+  const later = acquireJob(state, 3, { at: late + PATIENCE_MS, known: unclaimed });
+  assert.equal(later.decision.kind, "acquired", "nobody claims the second either");
+});

@@ -12,6 +12,13 @@ import type { KeyState, QueuedJob } from "./key_state.ts";
  * gone, or too busy to pull the job, the others go on without it.
  */
 export const PATIENCE_MS = 2_000;
+/**
+ * When nobody claims the first, the second has at least so long before the third may go: those who
+ * came at the same time would all be out of patience at once, and the line out of order.
+ */
+const NEXT_MS = 500;
+/** However many are not claimed, nobody waits for longer than this on their account. */
+const MOST_NEXT_MS = 5_000;
 
 /** Whether a job may take a slot. */
 export type Turn =
@@ -35,15 +42,24 @@ export function turnOf(
   if (free <= 0) return { kind: "busy" };
   const before = state.queued.slice(0, state.queued.findIndex((job) => job.jobId === jobId));
   const due = before.filter((job) => job.passed !== true && (job.notBefore ?? 0) <= now);
-  const claimable = due.filter((job) => now < patienceEnd(state, job));
-  const unclaimed = due.filter((job) => now >= patienceEnd(state, job));
-  if (claimable.length >= free) {
-    return { kind: "behind", until: Math.min(...claimable.map((job) => patienceEnd(state, job))) };
-  }
+  const ends = patienceEnds(state, due);
+  const claimable = ends.filter((end) => now < end);
+  const unclaimed = due.filter((_, at) => now >= (ends[at] ?? 0));
+  if (claimable.length >= free) return { kind: "behind", until: Math.min(...claimable) };
   if (claimable.length + unclaimed.length < free) return { kind: "now", passed: [] };
   const unknown = unclaimed.filter((job) => !fates.has(job.jobId)).map((job) => job.jobId);
   if (unknown.length > 0) return { kind: "unclaimed", jobIds: unknown };
   return { kind: "now", passed: unclaimed };
+}
+
+/** Until when each of these, in their order, has the right to a free slot before those behind it. */
+function patienceEnds(state: KeyState, due: readonly QueuedJob[]): number[] {
+  let last = -Infinity;
+  return due.map((job) => {
+    const end = patienceEnd(state, job);
+    last = Math.min(Math.max(end, last + NEXT_MS), end + MOST_NEXT_MS);
+    return last;
+  });
 }
 
 /** Counted from when it could have run: it was there, its time had come, and a slot was free. */

@@ -39,6 +39,22 @@ const EXPECTED: Record<string, readonly RegExp[]> = {
     /^the same key gives the same job: true$/,
     /^handled 2001$/,
   ],
+  "per_customer.ts": [
+    /^ann: create, rename, move, close$/,
+    /^bob: create, rename, move, close$/,
+    /^at most 1 at once per customer$/,
+  ],
+  "sync_now.ts": [
+    /^accepted, accepted, coalesced, coalesced, coalesced$/,
+    /^5 presses, 2 jobs, 2 syncs$/,
+  ],
+  "latest_wins.ts": [
+    /^H: completed$/,
+    /^He: skipped$/,
+    /^Hel: skipped$/,
+    /^Hello: completed$/,
+    /^shown: H, Hello$/,
+  ],
 };
 
 async function run(

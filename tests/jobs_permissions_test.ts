@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { connect } from "@nats-io/transport-node";
 import { z } from "zod";
-import { connectService, defineJobs } from "../mod.ts";
+import { connectService, defineJobs, type JobsLog, type KeyView } from "../mod.ts";
 import { provision } from "../nats/mod.ts";
 import { permissionsConfig, serviceInboxPrefix, servicePermissions } from "../protocol/mod.ts";
 import { type NatsServer, startNatsServer } from "../testing/mod.ts";
+import { ended } from "./job_service.ts";
+import { connectSync, gate, untilKey } from "./keyed_service.ts";
 import { VERSIONS } from "./servers.ts";
 
 const payload = z.object({ n: z.number() });
@@ -18,6 +20,7 @@ function config(): string {
     { user: admin, password: x }
     ${user("billing", ["charge"])}
     ${user("mail", ["send"])}
+    ${user("crm", ["sync"])}
   ] }`;
 }
 
@@ -60,6 +63,35 @@ for (const version of VERSIONS) {
     assert.equal(finished.job.tries, 2);
     const cancelled = await service.jobs.charge.create({ n: 2 }, { deadlineMs: 60_000 }).orThrow();
     assert.ok((await cancelled.cancel()).ok);
+    assert.deepEqual(troubles, []);
+  });
+
+  Deno.test(`a keyed queue does all it does with the least permissions [${version}]`, async () => {
+    await using server = await startNatsServer({ version, config: config() });
+    await provisioned(server);
+    const troubles: string[] = [];
+    const log: JobsLog = (level, what, details) => {
+      if (level !== "debug") troubles.push(`${what} ${JSON.stringify(details)}`);
+    };
+    const options = { ...as(server, "crm"), log };
+    const queue = { maxQueuedPerKey: 1, whenFull: "replace-oldest" } as const;
+    await using one = await connectSync(server, { queue }, options);
+    await using two = await connectSync(server, { queue }, options);
+    const opened = gate();
+    for (const { jobs } of [one, two]) jobs.sync.handle(() => opened.opened);
+    await Promise.all([one.start().orThrow(), two.start().orThrow()]);
+    const refs = [];
+    for (let n = 0; n < 3; n++) {
+      const submitted = await two.jobs.sync.submit({ customer: "c", n });
+      assert.ok(submitted.kind !== "rejected");
+      refs.push(submitted.ref);
+      const active = (view?: KeyView) => view?.active.length === 1;
+      await untilKey(one, "c", "start", active);
+    }
+    opened.open();
+    const states = await Promise.all(refs.map(async (ref) => (await ended(ref)).state));
+    assert.deepEqual(states, ["completed", "skipped", "completed"]);
+    assert.deepEqual(await one.jobs.sync.releaseKey({ customer: "c", n: 0 }).orThrow(), []);
     assert.deepEqual(troubles, []);
   });
 
