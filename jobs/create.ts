@@ -142,6 +142,10 @@ async function claimId(
 ): Promise<Result<string, CreateError>> {
   const jobId = nextJobId(now);
   if (idempotencyKey === undefined) return ok(jobId);
+  const encoded = encodeJson(payload === undefined ? null : payload);
+  if (!encoded.ok) {
+    return err(new CreateError("not-serializable", `Cannot create: ${encoded.error.message}`));
+  }
   const claim = await claimKey({
     connection,
     publisher,
@@ -172,8 +176,15 @@ function deadlineOf(
   return afterMs === undefined ? undefined : new Date(now + afterMs).toISOString();
 }
 
-function checkOptions({ requestId, deadline, ...limits }: CreateOptions): void {
+function checkOptions(
+  { requestId, deadline, idempotencyWindowMs: windowMs, ...limits }: CreateOptions,
+): void {
   checkLimits("create", limits);
+  if (windowMs !== undefined && !(windowMs >= 0 && windowMs < 1e13)) {
+    throw new RangeError(
+      `Cannot create: idempotencyWindowMs is ${windowMs}, not a number of milliseconds from 0`,
+    );
+  }
   // An instant is written with four digits for the year.
   if (deadline !== undefined && !(deadline.getTime() >= 0 && deadline.getTime() < YEAR_10000)) {
     throw new RangeError("Cannot create: deadline is not a date between the years 1970 and 9999");

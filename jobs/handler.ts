@@ -79,5 +79,10 @@ function inputOf(
 }
 
 function extend(input: HandlerInput<unknown>, added: object): HandlerInput<unknown> {
-  return Object.create(input, Object.getOwnPropertyDescriptors(added));
+  // Own properties all, so that a copy of the input is an input; the signal is still made on demand.
+  const descriptors = {
+    ...Object.getOwnPropertyDescriptors(input),
+    ...Object.getOwnPropertyDescriptors(added),
+  };
+  return Object.defineProperties({} as HandlerInput<unknown>, descriptors);
 }

@@ -77,7 +77,7 @@ export interface JobLife {
   /** Aborts the handler. */
   abort(reason: JobAborted): void;
   /** Reads the job again, and aborts the handler if the job is no longer this worker's. */
-  lookAgain(): void;
+  lookAgain(howOften?: "once"): void;
   /** Its wait for its key, in a keyed queue. */
   readonly wait: JobWait | undefined;
 }
@@ -99,13 +99,13 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
   let running: RunningTry | undefined;
   let lookPending = false;
 
-  const look = () => {
+  const look = (howOften?: "once") => {
     // An end that is heard while the start is being stored is looked at once it is.
     lookPending = true;
     if (item !== undefined) wait?.look(item, options);
     if (item === undefined || running === undefined || !running.active) return;
     const [watched, tried] = [item, running];
-    lookUntilClear(watched, tried, options).then((reason) => {
+    lookUntilClear(watched, tried, options, howOften).then((reason) => {
       if (reason === undefined) return;
       tried.active = false;
       abandonment.abort(reason);
@@ -233,8 +233,9 @@ async function lookUntilClear(
   item: WorkItem,
   running: RunningTry,
   options: LifeOptions,
+  howOften?: "once",
 ): Promise<JobAborted | undefined> {
-  for (const waitMs of LOOK_AFTER_MS) {
+  for (const waitMs of howOften === "once" ? [0] : LOOK_AFTER_MS) {
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     if (!running.active) return undefined;
     const reason = await lookAgain(item, running, options);

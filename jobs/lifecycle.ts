@@ -23,6 +23,7 @@ import {
   lifecycleSubject,
   type SequencedEvent,
   type ServerCapabilities,
+  serverCapabilities,
 } from "../protocol/mod.ts";
 import { foldProven, newestOfEach } from "./_replica_proof.ts";
 import {
@@ -70,9 +71,26 @@ export interface LifecycleOptions {
 export function openLifecycle(options: LifecycleOptions): Lifecycle {
   const { connection, capabilities, inboxPrefix } = options;
   const publisher = createPublisher(connection, inboxPrefix === undefined ? {} : { inboxPrefix });
-  const writer: Writer = { connection, capabilities, publisher };
+  let known = capabilities;
+  const writer: Writer = {
+    connection,
+    publisher,
+    get capabilities() {
+      // A reconnect may lead to a server of another version.
+      const version = connection.info?.version ?? known.version;
+      if (version !== known.version) {
+        const found = serverCapabilities(version);
+        if (found.ok) known = found.value;
+      }
+      return known;
+    },
+  };
   return {
-    ...writer,
+    connection,
+    publisher,
+    get capabilities() {
+      return writer.capabilities;
+    },
     write: (event, write = {}) => writeEvent(writer, event, write),
     async read(job, budgetMs = WRITE_BUDGET_MS) {
       const giveUpAt = Date.now() + budgetMs;
@@ -97,7 +115,7 @@ export function openLifecycle(options: LifecycleOptions): Lifecycle {
         );
         known = newestOfEach([...known, ...newest.flatMap(believed)]);
         const { snapshot, proven } = foldProven(believed(last)[0], known);
-        const sure = proven && capabilities.lifecycleCompareAndSet;
+        const sure = proven && writer.capabilities.lifecycleCompareAndSet;
         if (clustered && !sure && look < MOST_LOOKS) continue;
         return snapshot === undefined ? undefined : { ...snapshot, lastSequence: last.sequence };
       }

@@ -83,7 +83,7 @@ function rejectWith(reason: JobAborted): never {
 }
 
 /** `err(...)`: a failure as a value, which counts like a throw. */
-function isErr(value: unknown): value is { readonly ok: false; readonly error: unknown } {
+export function isErr(value: unknown): value is { readonly ok: false; readonly error: unknown } {
   return typeof value === "object" && value !== null && "ok" in value && value.ok === false &&
     "error" in value;
 }

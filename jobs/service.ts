@@ -125,6 +125,9 @@ async function connectOnce<Queues extends QueueMap, List extends readonly Middle
   rooms: ServiceRooms,
 ): Promise<Result<Service<Queues, AddedBy<List>>, JobsError<ConnectFailure>>> {
   let connection = options.connection;
+  if (connection?.isClosed() === true) {
+    return err(new JobsError("unreachable", "Cannot connect: the connection given is closed"));
+  }
   try {
     connection ??= await connectNats(connectOptions(options));
   } catch (cause) {
@@ -146,12 +149,15 @@ async function connectOnce<Queues extends QueueMap, List extends readonly Middle
       return err(new JobsError("provision-failed", message, { cause: provisioned.error }));
     }
   }
-  const lifecycle = openLifecycle({
-    connection,
-    capabilities: capabilities.value,
-    ...(options.inboxPrefix !== undefined && { inboxPrefix: options.inboxPrefix }),
-  });
-  return ok(createService(definition, options, lifecycle, close, rooms));
+  const inboxPrefix = options.inboxPrefix ?? inboxPrefixOf(connection);
+  const lifecycle = openLifecycle({ connection, capabilities: capabilities.value, inboxPrefix });
+  return ok(createService(definition, { ...options, inboxPrefix }, lifecycle, close, rooms));
+}
+
+/** A connection may listen under a prefix of its own, and under no other. */
+function inboxPrefixOf(connection: Connection): string {
+  const { options } = connection as { readonly options?: { readonly inboxPrefix?: unknown } };
+  return typeof options?.inboxPrefix === "string" ? options.inboxPrefix : "_INBOX";
 }
 
 function connectOptions(options: ServiceOptions<readonly Middleware[]>): ConnectOptions {

@@ -21,6 +21,7 @@ import {
 } from "@opentelemetry/api";
 import type { QueueAddress } from "../protocol/mod.ts";
 import type { ActiveJob } from "./active_job.ts";
+import { describeThrown, isErr } from "./perform.ts";
 
 const SCOPE = "@trellis/jobs";
 
@@ -101,7 +102,7 @@ function processSpan(
     `process ${queue.jobType}`,
     options,
     parent,
-    (span) => endWith(span, Promise.resolve().then(run), () => true),
+    (span) => endWith(span, Promise.resolve().then(run), (returned) => !isErr(returned)),
   );
 }
 
@@ -115,8 +116,9 @@ async function endWith<Value>(
     if (!succeeded(value)) span.setStatus({ code: SpanStatusCode.ERROR });
     return value;
   } catch (thrown) {
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
-    span.setStatus({ code: SpanStatusCode.ERROR, message });
+    // To come back later is no failure.
+    const snoozed = thrown instanceof Error && thrown.name === "Snooze";
+    if (!snoozed) span.setStatus({ code: SpanStatusCode.ERROR, message: describeThrown(thrown) });
     throw thrown;
   } finally {
     span.end();

@@ -229,7 +229,7 @@ export function startWorker(options: WorkerOptions): Worker {
   // What was said while the connection was down was not heard.
   const stopWatching = onReconnect(connection, (status) => {
     connected = status === "reconnect";
-    if (connected) { for (const life of lives) life.lookAgain(); }
+    if (connected) { for (const life of lives) life.lookAgain("once"); }
   });
 
   const giveBackBuffered = () => {
