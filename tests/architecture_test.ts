@@ -14,6 +14,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
     packages: ["zod", "@nats-io/transport-node"],
   },
   jobs: { rooms: ["protocol", "nats"], packages: ["@opentelemetry/api", "ulid"] },
+  projection: { rooms: ["protocol", "nats"], packages: [] },
   testing: { rooms: [], packages: [] },
 };
 
