@@ -65,7 +65,7 @@ export interface OldestPending {
   readonly type: string;
   /** The job. */
   readonly id: string;
-  /** Since when it is pending, by its own clock. */
+  /** Since when it is pending, by the server's clock. */
   readonly pendingSince: string;
 }
 
@@ -89,4 +89,43 @@ export interface KeyMatch {
   readonly keyHash: string;
   /** Its unfinished jobs in the order of creation, at most {@linkcode MAX_LIMIT}. */
   readonly unfinished: readonly JobRow[];
+}
+
+/**
+ * Throws `RangeError` when a page cannot be asked for; every store begins with this.
+ *
+ * @example
+ * ```ts
+ * import { checkQuery } from "./job_query.ts";
+ * import assert from "node:assert/strict";
+ *
+ * checkQuery({ limit: 50, offset: 100 });
+ * assert.throws(() => checkQuery({ limit: 501 }), /Cannot list jobs: the limit is 501/);
+ * ```
+ */
+export function checkQuery({ limit, offset = 0, cursor, since }: JobQuery): void {
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+    throw new RangeError(`Cannot list jobs: the limit is ${limit}, not from 1 to ${MAX_LIMIT}`);
+  }
+  if (!Number.isInteger(offset) || offset < 0 || offset > MAX_OFFSET) {
+    throw new RangeError(
+      `Cannot list jobs: the offset is ${offset}, not from 0 to ${MAX_OFFSET}; go deeper by cursor`,
+    );
+  }
+  if (cursor !== undefined && (offset > 0 || !/^[0-9]{1,16}$/.test(cursor))) {
+    throw new RangeError(
+      `Cannot list jobs: the cursor ${
+        JSON.stringify(cursor)
+      } is not one that a page gave, or comes ` +
+        `with the offset ${offset}`,
+    );
+  }
+  checkSince(since);
+}
+
+/** Throws `RangeError` when `since` is no instant. */
+export function checkSince(since: string | undefined): void {
+  if (since !== undefined && Number.isNaN(Date.parse(since))) {
+    throw new RangeError(`Cannot filter jobs: since is ${JSON.stringify(since)}, not an instant`);
+  }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Job, JobLogEntry, JobState } from "../protocol/mod.ts";
+import type { Job, JobLogEntry } from "../protocol/mod.ts";
 
 /** A job without what can be large: its payload, its result and its log. */
 export type JobSummary = Omit<Job, "payload" | "result" | "logs">;
@@ -57,8 +57,8 @@ export interface DocumentChange {
 
 /** One job in a write. */
 export interface JobChange {
-  /** What its row held when it was read; left out for a job that had none. */
-  readonly before?: { readonly state: JobState; readonly changedSequence: number };
+  /** Its row as it was read; left out for a job that had none. */
+  readonly before?: JobRow;
   /** Its row from now on. */
   readonly row: JobRow;
   /** What changes in its documents. */

@@ -38,13 +38,13 @@ export interface StatisticsSpan {
 export interface StatisticsQuery {
   /** Of this service only. */
   readonly service?: string;
-  /** Of this queue only. */
+  /** Of this queue of that service only. */
   readonly type?: string;
   /** How fine. */
   readonly resolution: Resolution;
-  /** From this instant on. */
+  /** Spans that begin at or after this instant. */
   readonly from: string;
-  /** Up to this instant; spans without events are left out. */
+  /** Spans that begin before this instant; those without events are left out. */
   readonly to: string;
 }
 

@@ -33,20 +33,23 @@ export interface ProjectionPosition {
   readonly storedAt?: string;
   /** Place at which a rebuild will be complete; left out when none is under way. */
   readonly rebuildTo?: number;
-  /** Whether messages were deleted unseen, so that unfinished jobs must be looked after. */
-  readonly holes?: true;
+  /** Place before which messages were deleted unseen: unfinished jobs up to it are to be checked. */
+  readonly holesAt?: number;
   /** Messages that were no events of ours, since the last rebuild, by reason. */
   readonly skipped: Readonly<Record<string, number>>;
   /** Grows with every write: what the next write expects. */
   readonly revision: number;
 }
 
+/** A position to be written: skipped messages and the revision are the store's own to count. */
+export type NextPosition = Omit<ProjectionPosition, "skipped" | "revision">;
+
 /** One step of the projection: all of it is stored, or nothing. */
 export interface ProjectionChange {
   /** The revision that the step was decided on. */
   readonly expectedRevision: number;
-  /** The position after it; its `skipped` and `revision` are the store's own to count. */
-  readonly position: Omit<ProjectionPosition, "skipped" | "revision">;
+  /** The position after it. */
+  readonly position: NextPosition;
   /** Rows that are new or changed. */
   readonly jobs: readonly JobChange[];
   /** What is added to the series. */
@@ -57,8 +60,8 @@ export interface ProjectionChange {
 
 /** What became of a write. */
 export type CommitOutcome =
-  /** It is stored; the next write expects this revision. */
-  | { readonly kind: "stored"; readonly revision: number }
+  /** It is stored; the next write expects the revision of this position. */
+  | { readonly kind: "stored"; readonly position: ProjectionPosition }
   /** Somebody else wrote first: read the position again. */
   | { readonly kind: "conflict" };
 
@@ -91,9 +94,9 @@ export interface ProjectionReader {
   oldestPending(): Promise<readonly OldestPending[]>;
   /** Gives unfinished jobs whose deadline is at or before an instant, the earliest first. */
   listDue(deadline: string, limit: number): Promise<readonly JobRow[]>;
-  /** Gives unfinished jobs by the place of their creation, oldest first, after a place. */
+  /** Gives unfinished jobs that changed last after a place in the stream, the oldest change first. */
   listUnfinished(afterSequence: number, limit: number): Promise<readonly JobRow[]>;
-  /** Gives finished jobs that ended at or before the instant given for their state. */
+  /** Gives finished jobs that ended at or before the instant given for their state, by the server's clock. */
   listEnded(before: EndedBefore, limit: number): Promise<readonly JobRow[]>;
   /** Finds keys, by display key (all hashes that share it) or by hash. */
   findKeys(query: KeyQuery): Promise<readonly KeyMatch[]>;
@@ -110,10 +113,7 @@ export interface ProjectionWriter {
   /** Stores one step, rows and position together. */
   commit(change: ProjectionChange): Promise<CommitOutcome>;
   /** Empties the projection of jobs; `position` is where it begins again. Presence stays. */
-  reset(
-    expectedRevision: number,
-    position: Omit<ProjectionPosition, "skipped" | "revision">,
-  ): Promise<CommitOutcome>;
+  reset(expectedRevision: number, position: NextPosition): Promise<CommitOutcome>;
   /** Removes rows that are still as they were seen; gives the ids of those removed. */
   forgetJobs(rows: readonly RowToForget[]): Promise<readonly string[]>;
   /** Removes spans of the series that began before the instant given for their resolution. */
