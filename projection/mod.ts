@@ -17,6 +17,20 @@ export {
   type ProjectedJob,
 } from "./job_row.ts";
 export {
+  type BatchOptions,
+  type EventBatch,
+  KEPT_LOG_LINES,
+  projectBatch,
+} from "./project_batch.ts";
+export {
+  foldBatch,
+  type FoldInput,
+  type FoldOutput,
+  type KeptLog,
+  type StoredEvent,
+} from "./fold_batch.ts";
+export {
+  checkQuery,
   type JobFilter,
   type JobPage,
   type JobQuery,
@@ -38,6 +52,7 @@ export type {
 export type {
   CommitOutcome,
   EndedBefore,
+  NextPosition,
   ProjectionChange,
   ProjectionPosition,
   ProjectionReader,
@@ -45,3 +60,40 @@ export type {
   ProjectionWriter,
   RowToForget,
 } from "./store.ts";
+export { addDurations, durationQuantileMs, durationSize, NO_DURATIONS } from "./durations.ts";
+export {
+  DEFAULT_RETENTION,
+  endedBefore,
+  resolveRetention,
+  type RetentionPolicy,
+} from "./retention.ts";
+export { judgePosition, type PositionVerdict, type StreamFacts } from "./judge_position.ts";
+export { type RawMessage, readBatch } from "./read_batch.ts";
+export {
+  type LoopHealth,
+  type RunContext,
+  supervise,
+  type Supervised,
+  type SuperviseOptions,
+} from "./supervise.ts";
+export { type Projector, type ProjectorOptions, startProjector } from "./projector.ts";
+export type { ProjectorHealth } from "./projector_standing.ts";
+export {
+  type HistoryEntry,
+  type HistoryOptions,
+  type HistoryPage,
+  readHistory,
+} from "./job_history.ts";
+export {
+  type PresenceHealth,
+  type PresenceProjector,
+  type PresenceProjectorOptions,
+  startPresenceProjector,
+} from "./presence_projector.ts";
+export { purgeEnded, purgeJob, type PurgeOptions, type PurgeReport } from "./purge.ts";
+export {
+  type Retention,
+  type RetentionHealth,
+  type RetentionOptions,
+  startRetention,
+} from "./retention_loop.ts";
