@@ -28,7 +28,7 @@ export { ReadingEnded, type StreamMessage };
 export interface StreamReadingOptions {
   /** The stream. */
   readonly stream: string;
-  /** Only messages whose subject matches; all when left out. */
+  /** Only messages whose subject matches; all when left out. `last-per-subject` needs one. */
   readonly filter?: string;
   /** The first place to read, or the newest message of each subject and what comes after. */
   readonly from: number | "last-per-subject";

@@ -12,7 +12,7 @@ import {
   type StreamMessage,
   type StreamReading,
 } from "../nats/mod.ts";
-import { decodeHeartbeat, WORKERS_STREAM } from "../protocol/mod.ts";
+import { decodeHeartbeat, PRESENCE_FILTER, WORKERS_STREAM } from "../protocol/mod.ts";
 import type { WorkerPresence } from "./presence_row.ts";
 import type { ProjectionWriter } from "./store.ts";
 import { type LoopHealth, type RunContext, supervise } from "./supervise.ts";
@@ -56,8 +56,12 @@ export function startPresenceProjector(options: PresenceProjectorOptions): Prese
   let skipped = 0;
   let reading: StreamReading | undefined;
   const run = async ({ signal, progressed }: RunContext): Promise<void> => {
-    const from = "last-per-subject";
-    using opened = await openReading(connection, { stream: WORKERS_STREAM, from, ...prefix });
+    using opened = await openReading(connection, {
+      stream: WORKERS_STREAM,
+      filter: PRESENCE_FILTER,
+      from: "last-per-subject",
+      ...prefix,
+    });
     reading = opened;
     if (signal.aborted) return;
     progressed();

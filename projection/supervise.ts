@@ -109,7 +109,7 @@ export function pause(waitMs: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener("abort", done);
       resolve();
     };
-    const timer = setTimeout(done, waitMs);
+    const timer = setTimeout(done, Math.max(0, waitMs));
     signal.addEventListener("abort", done);
   });
 }
