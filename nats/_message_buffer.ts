@@ -31,6 +31,8 @@ export class ReadingEnded extends Error {
 export interface MessageBuffer {
   /** How many wait. */
   readonly size: number;
+  /** How large their bodies are together. */
+  readonly bytes: number;
   /** Whether it is over. */
   readonly ended: boolean;
   /** Called when messages were taken: there is room again. */
@@ -48,6 +50,7 @@ export interface MessageBuffer {
 /** Makes an empty buffer. */
 export function createBuffer(pending: number): MessageBuffer {
   let waiting: StreamMessage[] = [];
+  let bytes = 0;
   let moreToCome = pending > 0;
   let over: ReadingEnded | undefined;
   let wake = () => {};
@@ -57,12 +60,16 @@ export function createBuffer(pending: number): MessageBuffer {
     get size() {
       return waiting.length;
     },
+    get bytes() {
+      return bytes;
+    },
     get ended() {
       return over !== undefined;
     },
     onTaken: () => {},
     add(message, more) {
       waiting.push(message);
+      bytes += message.data.length;
       moreToCome = more && message.pending > 0;
       wake();
     },
@@ -81,6 +88,7 @@ export function createBuffer(pending: number): MessageBuffer {
       if (waiting.length === 0 && over !== undefined) throw over;
       const taken = waiting.slice(0, most);
       waiting = waiting.slice(taken.length);
+      for (const { data } of taken) bytes -= data.length;
       buffer.onTaken();
       return taken;
     },

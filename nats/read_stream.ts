@@ -151,7 +151,10 @@ function pullInto(
   const refill = (): void => {
     const missing = room - requests.open - buffer.size;
     if (buffer.ended) return;
-    if (missing < room / 2) return requests.open === 0 ? buffer.rest() : undefined;
+    if (missing < room / 2 || buffer.bytes >= REQUEST_BYTES) {
+      if (requests.open === 0) buffer.rest();
+      return;
+    }
     const id = requests.ask(missing);
     const body = {
       batch: missing,
