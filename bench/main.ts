@@ -13,7 +13,10 @@ import { createHundred, createOne } from "./create.ts";
 import { drain } from "./drain.ts";
 import type { Benchmark, Figure, Scale } from "./_figures.ts";
 import { latency } from "./latency.ts";
+import { list } from "./list.ts";
 import { memory } from "./memory.ts";
+import { projector } from "./projector.ts";
+import { rebuild } from "./rebuild.ts";
 import { tableOf } from "./_table.ts";
 
 const BENCHMARKS: ReadonlyMap<string, Benchmark> = new Map<string, Benchmark>([
@@ -25,6 +28,9 @@ const BENCHMARKS: ReadonlyMap<string, Benchmark> = new Map<string, Benchmark>([
   ["latency", latency],
   ["cancel", cancel],
   ["memory", memory],
+  ["projector", projector],
+  ["list", list],
+  ["rebuild", rebuild],
 ]);
 
 const HELP = `Usage: deno task bench [name…] [--json] [--quick]

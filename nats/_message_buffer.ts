@@ -28,35 +28,36 @@ export class ReadingEnded extends Error {
 }
 
 /** The buffer of one reading. */
-export interface MessageBuffer {
+export interface MessageBuffer<Taken> {
   /** How many wait. */
   readonly size: number;
-  /** How large their bodies are together. */
+  /** How large the bodies of their messages were together. */
   readonly bytes: number;
   /** Whether it is over. */
   readonly ended: boolean;
   /** Called when messages were taken: there is room again. */
   onTaken: () => void;
-  /** Adds a message; `more` tells whether further ones have been asked for. */
-  add(message: StreamMessage, more: boolean): void;
+  /** Adds what a message was read as; `more` tells whether further ones are under way. */
+  add(taken: Taken, bytes: number, more: boolean): void;
   /** Tells that nothing is under way: what waits is all there is for now. */
   rest(): void;
   /** Ends it: what waits can still be taken, then `take` throws. */
   end(reason: ReadingEnded): void;
   /** Waits for messages and takes them, so many at most. */
-  take(most: number): Promise<readonly StreamMessage[]>;
+  take(most: number): Promise<readonly Taken[]>;
 }
 
 /** Makes an empty buffer. */
-export function createBuffer(pending: number): MessageBuffer {
-  let waiting: StreamMessage[] = [];
+export function createBuffer<Taken>(pending: number): MessageBuffer<Taken> {
+  let waiting: Taken[] = [];
+  let sizes: number[] = [];
   let bytes = 0;
   let moreToCome = pending > 0;
   let over: ReadingEnded | undefined;
   let wake = () => {};
   /** Many small batches cost more than they bring: while more is under way, it is waited for. */
   const ready = (most: number) => waiting.length > 0 && (waiting.length >= most || !moreToCome);
-  const buffer: MessageBuffer = {
+  const buffer: MessageBuffer<Taken> = {
     get size() {
       return waiting.length;
     },
@@ -67,10 +68,11 @@ export function createBuffer(pending: number): MessageBuffer {
       return over !== undefined;
     },
     onTaken: () => {},
-    add(message, more) {
-      waiting.push(message);
-      bytes += message.data.length;
-      moreToCome = more && message.pending > 0;
+    add(taken, size, more) {
+      waiting.push(taken);
+      sizes.push(size);
+      bytes += size;
+      moreToCome = more;
       wake();
     },
     rest() {
@@ -87,8 +89,9 @@ export function createBuffer(pending: number): MessageBuffer {
       }
       if (waiting.length === 0 && over !== undefined) throw over;
       const taken = waiting.slice(0, most);
-      waiting = waiting.slice(taken.length);
-      for (const { data } of taken) bytes -= data.length;
+      for (const size of sizes.slice(0, most)) bytes -= size;
+      waiting = waiting.slice(most);
+      sizes = sizes.slice(most);
       buffer.onTaken();
       return taken;
     },

@@ -61,4 +61,10 @@ export {
   type StreamReading,
   type StreamReadingOptions,
 } from "./read_stream.ts";
-export { purgeSubject, readMessageTime, readStreamState, type StreamState } from "./stream.ts";
+export {
+  purgeSubject,
+  readLastPlace,
+  readMessageTime,
+  readStreamState,
+  type StreamState,
+} from "./stream.ts";

@@ -25,7 +25,7 @@ import { createPullRequests } from "./_pull_requests.ts";
 export { ReadingEnded, type StreamMessage };
 
 /** What is read. */
-export interface StreamReadingOptions {
+export interface StreamReadingOptions<Taken = StreamMessage> {
   /** The stream. */
   readonly stream: string;
   /** Only messages whose subject matches; all when left out. `last-per-subject` needs one. */
@@ -34,24 +34,29 @@ export interface StreamReadingOptions {
   readonly from: number | "last-per-subject";
   /** Prefix of reply subjects; `_INBOX` when left out. */
   readonly inboxPrefix?: string;
-  /** How many messages may wait here to be taken; 4096 when left out. */
+  /** How many messages may wait here to be taken; 8192 when left out. */
   readonly buffer?: number;
+  /**
+   * Reads a message when it comes, so that what waits is small. It must not throw. The message must
+   * not be kept: its body and headers hold on to everything that came with them.
+   */
+  readonly read: (message: StreamMessage) => Taken;
 }
 
 /** A stream being read. */
-export interface StreamReading extends Disposable {
+export interface StreamReading<Taken = StreamMessage> extends Disposable {
   /** How many messages there were to read when it began. */
   readonly pendingAtStart: number;
   /**
    * Waits until there are messages and takes them, in order, so many at most; as long as the server
    * has more, it waits for as many. Throws {@linkcode ReadingEnded} when no more will come.
    */
-  take(most: number): Promise<readonly StreamMessage[]>;
+  take(most: number): Promise<readonly Taken[]>;
   /** Ends it: a waiting `take` throws. */
   end(reason: string): void;
 }
 
-const HEARTBEAT_MS = 2_000;
+const HEARTBEAT_MS = 1_000;
 const BEAT_NS = HEARTBEAT_MS * 1_000_000;
 const EXPIRES_NS = 30_000_000_000;
 /** The server says so often that it is there; after three silent times it is not. */
@@ -68,10 +73,10 @@ const ANSWER_MS = 2_000;
 const consumerSchema = z.object({ num_pending: z.number() });
 
 /** Opens a reading. Throws when the server does not answer, or has no such stream. */
-export async function openReading(
+export async function openReading<Taken>(
   nc: Connection,
-  options: StreamReadingOptions,
-): Promise<StreamReading> {
+  options: StreamReadingOptions<Taken>,
+): Promise<StreamReading<Taken>> {
   const name = `reader-${crypto.randomUUID().replaceAll("-", "")}`;
   // Watched before anything is asked: a break before the first message must be noticed too.
   let broken = false;
@@ -87,7 +92,7 @@ export async function openReading(
       consumerSchema,
       { giveUpAt: Date.now() + OPEN_MS, answerMs: ANSWER_MS },
     );
-    const buffer = createBuffer(pendingAtStart);
+    const buffer = createBuffer<Taken>(pendingAtStart);
     const end = pullInto(nc, options, name, buffer, stopWatching);
     onBreak = () => end("the connection broke");
     nc.closed().then(() => end("the connection is closed"), () => end("the connection is closed"));
@@ -104,11 +109,13 @@ export async function openReading(
   }
 }
 
-function consumerCreate({ stream, filter }: StreamReadingOptions, name: string): string {
+type ConsumerOptions = Pick<StreamReadingOptions, "stream" | "filter" | "from">;
+
+function consumerCreate({ stream, filter }: ConsumerOptions, name: string): string {
   return `CONSUMER.CREATE.${stream}.${name}${filter === undefined ? "" : `.${filter}`}`;
 }
 
-function consumerConfig({ from, filter }: StreamReadingOptions, name: string): object {
+function consumerConfig({ from, filter }: ConsumerOptions, name: string): object {
   return {
     name,
     ack_policy: "none",
@@ -124,14 +131,14 @@ function consumerConfig({ from, filter }: StreamReadingOptions, name: string): o
 }
 
 /** Keeps requests open as long as there is room; the returned function ends that. */
-function pullInto(
+function pullInto<Taken>(
   nc: Connection,
-  options: StreamReadingOptions,
+  options: StreamReadingOptions<Taken>,
   consumer: string,
-  buffer: MessageBuffer,
+  buffer: MessageBuffer<Taken>,
   stopWatching: () => void,
 ): (reason: string) => void {
-  const room = options.buffer ?? 4_096;
+  const room = options.buffer ?? 8_192;
   const inbox = `${options.inboxPrefix ?? "_INBOX"}.${crypto.randomUUID().replaceAll("-", "")}.`;
   const next = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${consumer}`;
   const maxBytes = Math.max(REQUEST_BYTES, (nc.info?.max_payload ?? 0) + FRAME_BYTES);
@@ -179,7 +186,8 @@ function pullInto(
       if (delivery === undefined) return readStatus(message);
       if (delivery.consumerSequence !== ++delivered) return end("a message was missed");
       requests.delivered();
-      buffer.add(streamMessage(message, delivery), requests.open > 0);
+      const more = requests.open > 0 && delivery.pending > 0;
+      buffer.add(options.read(streamMessage(message, delivery)), message.data.length, more);
     },
   });
   const watchdog = setInterval(() => {

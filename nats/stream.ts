@@ -25,7 +25,7 @@ const infoSchema = z.object({
   created: z.string(),
   state: z.object({ messages: z.number(), first_seq: z.number(), last_seq: z.number() }),
 });
-const messageSchema = z.object({ message: z.object({ subject: z.string(), time: z.string() }) });
+const messageSchema = z.object({ message: z.object({ seq: z.number(), time: z.string() }) });
 const purgedSchema = z.object({ purged: z.number() });
 
 /** Reads what a stream holds. Throws `JetStreamRefusal` when there is none. */
@@ -45,8 +45,8 @@ export async function readStreamState(
 
 /**
  * Reads when the message at a place was stored, in nanoseconds since 1970 as a decimal text, as a
- * delivery says it; `undefined` when it is gone. The stream's leader answers: unlike a direct get,
- * absence is certain.
+ * delivery says it; `undefined` when it is gone. The stream's leader answers: unlike with a direct
+ * get, absence is certain.
  */
 export async function readMessageTime(
   nc: Connection,
@@ -54,10 +54,29 @@ export async function readMessageTime(
   sequence: number,
   options: ApiRequestOptions,
 ): Promise<string | undefined> {
+  const message = await askLeader(nc, stream, { seq: sequence }, options);
+  return message === undefined ? undefined : nanoseconds(message.time);
+}
+
+/** Reads the place of the newest message whose subject matches, 0 for none; the leader answers. */
+export async function readLastPlace(
+  nc: Connection,
+  stream: string,
+  subject: string,
+  options: ApiRequestOptions,
+): Promise<number> {
+  return (await askLeader(nc, stream, { last_by_subj: subject }, options))?.seq ?? 0;
+}
+
+async function askLeader(
+  nc: Connection,
+  stream: string,
+  body: object,
+  options: ApiRequestOptions,
+): Promise<z.infer<typeof messageSchema>["message"] | undefined> {
   try {
     const get = `STREAM.MSG.GET.${stream}`;
-    const { message } = await askJetStream(nc, get, { seq: sequence }, messageSchema, options);
-    return nanoseconds(message.time);
+    return (await askJetStream(nc, get, body, messageSchema, options)).message;
   } catch (error) {
     if (apiErrorCode(error) === API_ERROR.messageNotFound) return undefined;
     throw error;

@@ -9,7 +9,7 @@ import {
 import { JOBS_STREAM } from "../protocol/mod.ts";
 import { judgePosition } from "./judge_position.ts";
 import { projectBatch } from "./project_batch.ts";
-import { type RawMessage, readBatch } from "./read_batch.ts";
+import { readBatch, type ReadMessage } from "./read_batch.ts";
 import type { CommitOutcome, ProjectionPosition, ProjectionStore } from "./store.ts";
 
 /** How long the server is asked; an answer that was under way when a connection broke never comes. */
@@ -68,7 +68,7 @@ export interface StepOptions {
 export async function projectMessages(
   { store, keepLogs, clock = Date.now }: StepOptions,
   position: ProjectionPosition,
-  messages: readonly RawMessage[],
+  messages: readonly ReadMessage[],
 ): Promise<ProjectionPosition> {
   const batch = readBatch(position, messages);
   const kept = keepLogs === undefined ? {} : { keepLogs };

@@ -86,7 +86,7 @@ export function foldBatch(input: FoldInput): FoldOutput {
       skipped[problem ?? "no-job"] = (skipped[problem ?? "no-job"] ?? 0) + 1;
       continue;
     }
-    if (job !== draft?.job) tally.add(event, stored.storedAt, measureEvent(draft?.job, event));
+    if (job !== draft?.job) measureEvent(draft?.job, event, tally.at(event, stored.storedAt));
     drafts.set(event.jobId, advance(draft, job, stored, input.keepLogs));
   }
   return {

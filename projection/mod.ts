@@ -42,12 +42,14 @@ export {
   type QueueCount,
 } from "./job_query.ts";
 export { isLive, WORKER_FRESH_MS, type WorkerPresence, type WorkerQuery } from "./presence_row.ts";
-export type {
-  Durations,
-  Resolution,
-  StatisticsDelta,
-  StatisticsQuery,
-  StatisticsSpan,
+export {
+  addHappenings,
+  type Durations,
+  type Happenings,
+  type Resolution,
+  type StatisticsDelta,
+  type StatisticsQuery,
+  type StatisticsSpan,
 } from "./statistics.ts";
 export type {
   CommitOutcome,
@@ -68,7 +70,7 @@ export {
   type RetentionPolicy,
 } from "./retention.ts";
 export { judgePosition, type PositionVerdict, type StreamFacts } from "./judge_position.ts";
-export { type RawMessage, readBatch } from "./read_batch.ts";
+export { readBatch, type ReadMessage, readMessage } from "./read_batch.ts";
 export {
   type LoopHealth,
   type RunContext,

@@ -54,12 +54,13 @@ export function startPresenceProjector(options: PresenceProjectorOptions): Prese
   const { connection, store, inboxPrefix, clock = Date.now, onNote = () => {} } = options;
   const prefix = inboxPrefix === undefined ? {} : { inboxPrefix };
   let skipped = 0;
-  let reading: StreamReading | undefined;
+  let reading: StreamReading<WorkerPresence | undefined> | undefined;
   const run = async ({ signal, progressed }: RunContext): Promise<void> => {
     using opened = await openReading(connection, {
       stream: WORKERS_STREAM,
       filter: PRESENCE_FILTER,
       from: "last-per-subject",
+      read: readWorker,
       ...prefix,
     });
     reading = opened;
@@ -67,7 +68,7 @@ export function startPresenceProjector(options: PresenceProjectorOptions): Prese
     progressed();
     for (;;) {
       const messages = await opened.take(BATCH);
-      const seen = messages.flatMap(workerSeen);
+      const seen = messages.filter((worker) => worker !== undefined);
       skipped += messages.length - seen.length;
       await store.savePresence(seen, new Date(clock() - FORGET_MS).toISOString());
     }
@@ -89,9 +90,9 @@ export function startPresenceProjector(options: PresenceProjectorOptions): Prese
   };
 }
 
-function workerSeen({ subject, data, headers, storedNs }: StreamMessage): WorkerPresence[] {
-  const decoded = decodeHeartbeat(subject, data, headers);
-  if (!decoded.ok) return [];
-  const seenAt = new Date(Number(storedNs.slice(0, -6))).toISOString();
-  return [{ heartbeat: decoded.value, seenAt }];
+function readWorker(message: StreamMessage): WorkerPresence | undefined {
+  const decoded = decodeHeartbeat(message.subject, message.data, message.headers);
+  if (!decoded.ok) return undefined;
+  const seenAt = new Date(Number(message.storedNs.slice(0, -6))).toISOString();
+  return { heartbeat: decoded.value, seenAt };
 }

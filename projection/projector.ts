@@ -19,6 +19,7 @@ import {
 } from "../nats/mod.ts";
 import { JOBS_STREAM } from "../protocol/mod.ts";
 import { passOver, patience, projectMessages, settlePosition } from "./_projector_steps.ts";
+import { type ReadMessage, readMessage } from "./read_batch.ts";
 import { createStanding, type ProjectorHealth } from "./projector_standing.ts";
 import type { ProjectionStore } from "./store.ts";
 import { type RunContext, supervise } from "./supervise.ts";
@@ -34,7 +35,7 @@ export interface ProjectorOptions {
   readonly inboxPrefix?: string;
   /** How many log lines are kept per job; 200. */
   readonly keepLogs?: number;
-  /** How many messages are written in one step at most; 1000. */
+  /** How many messages are written in one step at most; 4000. */
   readonly batch?: number;
   /** The present instant; the machine's clock when left out. */
   readonly clock?: () => number;
@@ -54,7 +55,7 @@ export interface Projector extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-const BATCH = 1_000;
+const BATCH = 4_000;
 
 /**
  * Starts a projector. It needs no answer from the server to start: it tries until there is one.
@@ -74,7 +75,7 @@ const BATCH = 1_000;
 export function startProjector(options: ProjectorOptions): Projector {
   const { connection: nc, store, inboxPrefix, onNote = () => {} } = options;
   const standing = createStanding(createHoleSweeper(nc, store, onNote));
-  let reading: StreamReading | undefined;
+  let reading: StreamReading<ReadMessage> | undefined;
   let asked: { readonly reason: string; readonly begun: PromiseWithResolvers<void> } | undefined;
 
   const settle = async (stream: StreamState): Promise<void> => {
@@ -92,7 +93,8 @@ export function startProjector(options: ProjectorOptions): Projector {
     await settle(stream);
     const prefix = inboxPrefix === undefined ? {} : { inboxPrefix };
     const from = standing.position().sequence + 1;
-    using opened = await openReading(nc, { stream: JOBS_STREAM, from, ...prefix });
+    const read = { stream: JOBS_STREAM, from, read: readMessage };
+    using opened = await openReading(nc, { ...read, ...prefix });
     reading = opened;
     if (signal.aborted || asked !== undefined) return;
     if (opened.pendingAtStart === 0) {

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { type Connection, purgeSubject, readLast } from "../nats/mod.ts";
+import { type Connection, purgeSubject, readLastPlace } from "../nats/mod.ts";
 import { addressOf, jobFilter, JOBS_STREAM } from "../protocol/mod.ts";
 import type { JobRow } from "./job_row.ts";
 import { endedBefore, type RetentionPolicy } from "./retention.ts";
@@ -80,11 +80,9 @@ export async function purgeJob(
 ): Promise<boolean> {
   const filter = jobFilter(addressOf(summary));
   const options = { giveUpAt: Date.now() + ANSWER_MS };
-  const newest = await readLast(connection, JOBS_STREAM, filter, options);
-  if (newest !== undefined && newest.sequence !== lastSequence) return false;
-  if (newest !== undefined) {
-    await purgeSubject(connection, JOBS_STREAM, filter, lastSequence + 1, options);
-  }
+  const newest = await readLastPlace(connection, JOBS_STREAM, filter, options);
+  if (newest > lastSequence) return false;
+  if (newest > 0) await purgeSubject(connection, JOBS_STREAM, filter, lastSequence + 1, options);
   const gone = await store.forgetJobs([{ id: summary.id, lastSequence }]);
   return gone.length > 0;
 }

@@ -4,31 +4,34 @@
  * @module
  */
 
-import { decodeEvent, type HeaderReader } from "../protocol/mod.ts";
+import type { StreamMessage } from "../nats/mod.ts";
+import { decodeEvent, type DecodeProblem, type JobEvent, type Result } from "../protocol/mod.ts";
 import type { StoredEvent } from "./fold_batch.ts";
 import type { EventBatch } from "./project_batch.ts";
 import type { ProjectionPosition } from "./store.ts";
 
-/** A message as the stream has it. */
-export interface RawMessage {
+/** A message of the stream, read: what it says, or why it says nothing. */
+export interface ReadMessage {
   /** Its place. */
   readonly sequence: number;
   /** When the stream took it: nanoseconds since 1970, as a decimal text. */
   readonly storedNs: string;
   /** How many more there were after it. */
   readonly pending: number;
-  /** Its subject. */
-  readonly subject: string;
-  /** Its body. */
-  readonly data: Uint8Array;
-  /** Its headers, if it has any. */
-  readonly headers: HeaderReader | undefined;
+  /** The event. */
+  readonly decoded: Result<JobEvent, DecodeProblem>;
 }
 
-/** Reads messages that come after a position; there must be at least one. */
+/** Reads a message when it comes. */
+export function readMessage(message: StreamMessage): ReadMessage {
+  const { sequence, storedNs, pending, subject, data, headers } = message;
+  return { sequence, storedNs, pending, decoded: decodeEvent(subject, data, headers) };
+}
+
+/** Makes a batch of messages that come after a position; there must be at least one. */
 export function readBatch(
   { stream, sequence, storedAt, rebuildTo, holesAt }: ProjectionPosition,
-  messages: readonly RawMessage[],
+  messages: readonly ReadMessage[],
 ): EventBatch {
   const events: StoredEvent[] = [];
   const skipped: Record<string, number> = {};
@@ -42,7 +45,7 @@ export function readBatch(
     // Clocks of several leaders can differ; lists rely on places and instants in the same order.
     const takenMs = Number(message.storedNs.slice(0, -6));
     if (takenMs > storedMs) stored = new Date(storedMs = takenMs).toISOString();
-    const decoded = decodeEvent(message.subject, message.data, message.headers);
+    const { decoded } = message;
     if (decoded.ok) events.push({ event: decoded.value, sequence: place, storedAt: stored });
     else skipped[decoded.error.reason] = (skipped[decoded.error.reason] ?? 0) + 1;
   }

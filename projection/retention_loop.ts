@@ -5,7 +5,7 @@
  */
 
 import { type Connection, errorMessage } from "../nats/mod.ts";
-import { RESOLUTIONS } from "./measure.ts";
+import { KEPT_MS } from "./measure.ts";
 import { purgeEnded } from "./purge.ts";
 import type { RetentionPolicy } from "./retention.ts";
 import type { ProjectionStore } from "./store.ts";
@@ -80,5 +80,5 @@ export function startRetention(options: RetentionOptions): Retention {
 }
 
 function keptFrom(resolution: "minute" | "hour", now: number): string {
-  return new Date(now - RESOLUTIONS[resolution].keptMs).toISOString();
+  return new Date(now - KEPT_MS[resolution]).toISOString();
 }

@@ -5,6 +5,7 @@
  */
 
 import type { JobEventType } from "../protocol/mod.ts";
+import { addDurations } from "./durations.ts";
 
 /** How fine a series is: minutes are kept for two days, hours for ninety. */
 export type Resolution = "minute" | "hour";
@@ -22,16 +23,20 @@ export interface Durations {
   readonly sizes: Readonly<Record<string, number>>;
 }
 
-/** What happened in one span of time. */
-export interface StatisticsSpan {
-  /** When the span begins. */
-  readonly at: string;
+/** What happened in some span of time. */
+export interface Happenings {
   /** Events that took effect, by type. */
   readonly events: Readonly<Partial<Record<JobEventType, number>>>;
   /** From being created or retried to the first try. */
   readonly wait: Durations;
   /** From the start of a try to its end, whatever that was. */
   readonly run: Durations;
+}
+
+/** What happened in one span of a series. */
+export interface StatisticsSpan extends Happenings {
+  /** When the span begins. */
+  readonly at: string;
 }
 
 /** Which series. */
@@ -48,22 +53,37 @@ export interface StatisticsQuery {
   readonly to: string;
 }
 
-/** What a write adds to one cell of the series. */
-export interface StatisticsDelta {
-  /** How fine. */
+/** What a write adds to one span of a queue's series. */
+export interface StatisticsDelta extends StatisticsSpan {
+  /** How fine the series is. */
   readonly resolution: Resolution;
-  /** When the span begins. */
-  readonly at: string;
   /** The service. */
   readonly service: string;
   /** The queue. */
   readonly type: string;
-  /** An event type, or one of the two durations. */
-  readonly measure: JobEventType | "wait" | "run";
-  /** The size of the durations; 0 for events. */
-  readonly size: number;
-  /** How many more. */
-  readonly count: number;
-  /** How many milliseconds more; 0 for events. */
-  readonly sumMs: number;
+}
+
+/**
+ * Adds up what happened: in several spans, or in several queues.
+ *
+ * @example
+ * ```ts
+ * import { addHappenings } from "./statistics.ts";
+ * import assert from "node:assert/strict";
+ *
+ * const none = { count: 0, sumMs: 0, sizes: {} };
+ * const one = { events: { created: 1 }, wait: none, run: none };
+ * assert.deepEqual(addHappenings(one, one).events, { created: 2 });
+ * ```
+ */
+export function addHappenings(one: Happenings, other: Happenings): Happenings {
+  const events: Record<string, number> = { ...one.events };
+  for (const [type, count] of Object.entries(other.events)) {
+    events[type] = (events[type] ?? 0) + count;
+  }
+  return {
+    events,
+    wait: addDurations([one.wait, other.wait]),
+    run: addDurations([one.run, other.run]),
+  };
 }

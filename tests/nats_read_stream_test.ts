@@ -15,6 +15,7 @@ import { startNatsServer } from "../testing/mod.ts";
 import { within } from "./job_service.ts";
 import { testOnBothServers } from "./servers.ts";
 
+const read = (message: StreamMessage) => message;
 const options = () => ({ giveUpAt: Date.now() + 5_000 });
 
 async function makeStream(nc: NatsConnection, count: number): Promise<void> {
@@ -43,7 +44,7 @@ testOnBothServers(
     await using nc = await connect({ servers: server.url });
     await makeStream(nc, 250);
     await using connection = await connectNats({ servers: server.url });
-    using reading = await openReading(connection, { stream: "S", from: 101, buffer: 64 });
+    using reading = await openReading(connection, { read, stream: "S", from: 101, buffer: 64 });
     assert.equal(reading.pendingAtStart, 150);
     const found = await takeMany(reading, 150);
     assert.deepEqual(places(found), range(101, 250));
@@ -56,9 +57,10 @@ testOnBothServers(
     const [live] = await within("live message", reading.take(10));
     assert.equal(new TextDecoder().decode(live?.data), "live");
 
-    using filtered = await openReading(connection, { stream: "S", from: 1, filter: "s.0" });
+    using filtered = await openReading(connection, { read, stream: "S", from: 1, filter: "s.0" });
     assert.deepEqual(places(await takeMany(filtered, 83)).slice(0, 3), [3, 6, 9]);
     using newest = await openReading(connection, {
+      read,
       stream: "S",
       from: "last-per-subject",
       filter: "s.>",
@@ -73,7 +75,7 @@ testOnBothServers(
     await using nc = await connect({ servers: server.url });
     await makeStream(nc, 300);
     await using connection = await connectNats({ servers: server.url });
-    using reading = await openReading(connection, { stream: "S", from: 1 });
+    using reading = await openReading(connection, { read, stream: "S", from: 1 });
     const sizes: number[] = [];
     for (let left = 300; left > 0;) {
       const { length } = await within("messages", reading.take(100));
@@ -92,7 +94,7 @@ for (const version of ["newest", "floor"] as const) {
     const body = new Uint8Array(3_500_000);
     for (let n = 0; n < 12; n++) await jetstream(nc).publish("s.big", body);
     await using connection = await connectNats({ servers: server.url });
-    using reading = await openReading(connection, { stream: "S", from: 1 });
+    using reading = await openReading(connection, { read, stream: "S", from: 1 });
     let most = 0;
     const found: number[] = [];
     while (found.length < 13) {
@@ -113,7 +115,7 @@ testOnBothServers(
     await using connection = await connectNats({ servers: server.url });
     const manager = await jetstreamManager(nc);
     const open = async (): Promise<StreamReading> => {
-      const reading = await openReading(connection, { stream: "S", from: 1 });
+      const reading = await openReading(connection, { read, stream: "S", from: 1 });
       try {
         await takeMany(reading, 5);
         return reading;
@@ -138,7 +140,10 @@ testOnBothServers(
     await using again = await connect({ servers: server.url });
     await (await jetstreamManager(again)).streams.delete("S");
     await within("end", assert.rejects(third.take(1), ReadingEnded), 15_000);
-    await assert.rejects(openReading(connection, { stream: "S", from: 1 }), /stream not found/);
+    await assert.rejects(
+      openReading(connection, { read, stream: "S", from: 1 }),
+      /stream not found/,
+    );
 
     await makeStream(again, 5);
     using fourth = await open();
@@ -152,7 +157,7 @@ testOnBothServers("a reading that ended leaves no consumer behind", async (serve
   await makeStream(nc, 5);
   await using connection = await connectNats({ servers: server.url });
   for (let n = 0; n < 3; n++) {
-    using reading = await openReading(connection, { stream: "S", from: 1 });
+    using reading = await openReading(connection, { read, stream: "S", from: 1 });
     await takeMany(reading, 5);
   }
   await connection.flush();

@@ -18,8 +18,8 @@ export const BLOCK = 2_048;
 export const ALL = "*";
 
 /**
- * Instants that are compared are milliseconds since 1970, those that are only shown are texts;
- * `rest` is what no query asks for, as JSON.
+ * What a query asks for is a column, and its instants are milliseconds since 1970; `rest` is what
+ * is only shown, as JSON: `rest ->> 'createdAt'`.
  */
 const TABLES = `
 CREATE TABLE jobs_projection (
@@ -31,13 +31,7 @@ CREATE TABLE jobs_projection (
   changed_sequence INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
   last_sequence INTEGER NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
-  started_at TEXT,
-  completed_at TEXT,
   deadline_at INTEGER,
-  tries INTEGER NOT NULL,
-  max_tries INTEGER NOT NULL,
   key TEXT,
   key_hash TEXT,
   rest TEXT NOT NULL
@@ -87,11 +81,8 @@ CREATE TABLE job_statistics (
   service TEXT NOT NULL,
   type TEXT NOT NULL,
   begins_at INTEGER NOT NULL,
-  measure TEXT NOT NULL,
-  size INTEGER NOT NULL,
-  count INTEGER NOT NULL,
-  sum_ms INTEGER NOT NULL,
-  PRIMARY KEY (resolution, service, type, begins_at, measure, size)
+  happenings TEXT NOT NULL,
+  PRIMARY KEY (resolution, service, type, begins_at)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE worker_presence_projection (

@@ -1,17 +1,21 @@
-/** The series over time. */
+/** The series over time: one row per queue and span, with everything counted in it as JSON. */
 
-import { isJobEventType, type JobEventType } from "../../protocol/mod.ts";
-import { addDurations, NO_DURATIONS } from "../durations.ts";
-import type { Durations, StatisticsDelta, StatisticsQuery, StatisticsSpan } from "../statistics.ts";
-import { integer, text } from "./_columns.ts";
+import {
+  addHappenings,
+  type Happenings,
+  type StatisticsDelta,
+  type StatisticsQuery,
+  type StatisticsSpan,
+} from "../statistics.ts";
+import { instant, text } from "./_columns.ts";
 import type { Database } from "./_database.ts";
 import { ALL } from "./_schema.ts";
 
-const ADD = `INSERT INTO job_statistics
-    (resolution, service, type, begins_at, measure, size, count, sum_ms)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-  ON CONFLICT DO UPDATE SET count = count + excluded.count, sum_ms = sum_ms + excluded.sum_ms`;
-const READ = `SELECT begins_at, measure, size, count, sum_ms FROM job_statistics
+const FIND = `SELECT happenings FROM job_statistics
+  WHERE resolution = ?1 AND service = ?2 AND type = ?3 AND begins_at = ?4`;
+const SAVE = `INSERT INTO job_statistics (resolution, service, type, begins_at, happenings)
+  VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET happenings = excluded.happenings`;
+const READ = `SELECT begins_at, happenings FROM job_statistics
   WHERE resolution = ?1 AND service = ?2 AND type = ?3 AND begins_at >= ?4 AND begins_at < ?5
   ORDER BY begins_at`;
 const SERIES = "SELECT DISTINCT resolution, service, type FROM job_statistics";
@@ -22,57 +26,30 @@ const TRIM = `DELETE FROM job_statistics
 export function addStatistics(db: Database, deltas: readonly StatisticsDelta[]): void {
   const sums = new Map<string, StatisticsDelta>();
   for (const delta of deltas) {
-    const { service } = delta;
     addTo(sums, delta);
-    addTo(sums, { ...delta, service, type: ALL });
+    addTo(sums, { ...delta, type: ALL });
     addTo(sums, { ...delta, service: ALL, type: ALL });
   }
-  for (const { resolution, at, service, type, measure, size, count, sumMs } of sums.values()) {
-    db.run(ADD, resolution, service, type, Date.parse(at), measure, size, count, sumMs);
+  for (const sum of sums.values()) {
+    const { resolution, service, type } = sum;
+    const beginsAt = Date.parse(sum.at);
+    const found = db.get(FIND, resolution, service, type, beginsAt);
+    const known = found === undefined ? undefined : readHappenings(found["happenings"]);
+    const { events, wait, run } = known === undefined ? sum : addHappenings(known, sum);
+    db.run(SAVE, resolution, service, type, beginsAt, JSON.stringify({ events, wait, run }));
   }
-}
-
-function addTo(sums: Map<string, StatisticsDelta>, delta: StatisticsDelta): void {
-  const { resolution, at, service, type, measure, size, count, sumMs } = delta;
-  const name = `${resolution} ${at} ${service} ${type} ${measure} ${size}`;
-  const known = sums.get(name);
-  sums.set(
-    name,
-    known === undefined
-      ? delta
-      : { ...known, count: known.count + count, sumMs: known.sumMs + sumMs },
-  );
 }
 
 /** Reads a series. */
 export function readSeries(db: Database, query: StatisticsQuery): StatisticsSpan[] {
-  const { resolution, service, type, from, to } = query;
-  if (type !== undefined && service === undefined) {
+  const { resolution, service = ALL, type = ALL, from, to } = query;
+  if (type !== ALL && service === ALL) {
     throw new RangeError(`Cannot give statistics: the type ${type} needs its service`);
   }
-  const rows = db.all(
-    READ,
-    resolution,
-    service ?? ALL,
-    type ?? ALL,
-    Date.parse(from),
-    Date.parse(to),
-  );
-  const spans = new Map<number, SpanDraft>();
-  for (const row of rows) {
-    const beginsAt = integer(row["begins_at"]);
-    const span = spans.get(beginsAt) ?? { events: {}, wait: NO_DURATIONS, run: NO_DURATIONS };
-    spans.set(beginsAt, span);
-    const [measure, count] = [text(row["measure"]), integer(row["count"])];
-    if (measure === "wait" || measure === "run") {
-      const size = String(integer(row["size"]));
-      const more = { count, sumMs: integer(row["sum_ms"]), sizes: { [size]: count } };
-      span[measure] = addDurations([span[measure], more]);
-    } else if (isJobEventType(measure)) {
-      span.events[measure] = count;
-    }
-  }
-  return [...spans].map(([beginsAt, span]) => ({ at: new Date(beginsAt).toISOString(), ...span }));
+  return db.all(READ, resolution, service, type, Date.parse(from), Date.parse(to)).map((row) => ({
+    at: instant(row["begins_at"]),
+    ...readHappenings(row["happenings"]),
+  }));
 }
 
 /** Removes spans that are no longer wanted. */
@@ -89,8 +66,13 @@ export function trimSeries(
   });
 }
 
-interface SpanDraft {
-  readonly events: Partial<Record<JobEventType, number>>;
-  wait: Durations;
-  run: Durations;
+function addTo(sums: Map<string, StatisticsDelta>, delta: StatisticsDelta): void {
+  const name = `${delta.resolution} ${delta.at} ${delta.service} ${delta.type}`;
+  const known = sums.get(name);
+  sums.set(name, known === undefined ? delta : { ...delta, ...addHappenings(known, delta) });
+}
+
+/** Written by addStatistics() and by nobody else. */
+function readHappenings(value: Parameters<typeof text>[0]): Happenings {
+  return JSON.parse(text(value));
 }
