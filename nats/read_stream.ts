@@ -109,7 +109,7 @@ export async function openReading<Taken>(
   }
 }
 
-type ConsumerOptions = Pick<StreamReadingOptions, "stream" | "filter" | "from">;
+type ConsumerOptions = Omit<StreamReadingOptions, "read" | "buffer">;
 
 function consumerCreate({ stream, filter }: ConsumerOptions, name: string): string {
   return `CONSUMER.CREATE.${stream}.${name}${filter === undefined ? "" : `.${filter}`}`;

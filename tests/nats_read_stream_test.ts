@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import {
+  type Connection,
   connectNats,
   openReading,
+  parseDelivery,
   ReadingEnded,
   readMessageTime,
   readNext,
@@ -180,3 +182,39 @@ testOnBothServers("readStreamState() and readNext() tell what a stream holds", a
   assert.equal(await readNext(connection, "S", "s.1", 8, options()), undefined);
   assert.equal(await readMessageTime(connection, "S", 3, options()), undefined);
 });
+
+Deno.test("openReading() ends rather than pass over a message that got lost on the way", async () => {
+  await using server = await startNatsServer();
+  await using nc = await connect({ servers: server.url });
+  await makeStream(nc, 9);
+  await using connection = await connectNats({ servers: server.url });
+  for (const lost of [5, 9]) {
+    using reading = await openReading(losing(connection, lost), { read, stream: "S", from: 1 });
+    const found: number[] = [];
+    const all = (async () => {
+      for (;;) found.push(...places(await reading.take(1)));
+    })();
+    await within("end", assert.rejects(all, /a message was missed/));
+    assert.deepEqual(found, range(1, lost - 1));
+  }
+});
+
+/** A connection that loses the message at a place of the stream. */
+function losing(connection: Connection, lost: number): Connection {
+  return new Proxy(connection, {
+    get(target, name) {
+      if (name !== "subscribe") {
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      }
+      const subscribe: Connection["subscribe"] = (subject, { callback, ...rest }) =>
+        target.subscribe(subject, {
+          ...rest,
+          callback(error, message) {
+            if (parseDelivery(message.reply)?.streamSequence !== lost) callback(error, message);
+          },
+        });
+      return subscribe;
+    },
+  });
+}
