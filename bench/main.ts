@@ -17,7 +17,10 @@ import { keyedBeside } from "./keyed_beside.ts";
 import { keyedHot } from "./keyed_hot.ts";
 import { keyedLine } from "./keyed_line.ts";
 import { latency } from "./latency.ts";
+import { list } from "./list.ts";
 import { memory } from "./memory.ts";
+import { projector } from "./projector.ts";
+import { rebuild } from "./rebuild.ts";
 import { tableOf } from "./_table.ts";
 
 const BENCHMARKS: ReadonlyMap<string, Benchmark> = new Map<string, Benchmark>([
@@ -33,6 +36,9 @@ const BENCHMARKS: ReadonlyMap<string, Benchmark> = new Map<string, Benchmark>([
   ["keyed-hot", keyedHot],
   ["keyed-line", keyedLine],
   ["keyed-beside", keyedBeside],
+  ["projector", projector],
+  ["list", list],
+  ["rebuild", rebuild],
 ]);
 
 const HELP = `Usage: deno task bench [name…] [--json] [--quick]

@@ -1,5 +1,5 @@
 /**
- * Work messages: what their reply subject says, and how they are settled.
+ * Delivered messages: what their reply subject says, and how they are settled.
  *
  * @module
  */
@@ -11,8 +11,14 @@ import type { Connection } from "./connection.ts";
 export interface Delivery {
   /** How often the message was delivered, this time included. */
   readonly deliveries: number;
-  /** Its place in the work stream. */
+  /** Its place in the stream. */
   readonly streamSequence: number;
+  /** How many messages the consumer has delivered, this one included. */
+  readonly consumerSequence: number;
+  /** When the stream took the message: nanoseconds since 1970, as a decimal text. */
+  readonly storedNs: string;
+  /** How many messages are still to come, as far as the server knew. */
+  readonly pending: number;
 }
 
 /** How a delivery is settled. */
@@ -40,7 +46,13 @@ const WORKING = new TextEncoder().encode("+WPI");
  * import assert from "node:assert/strict";
  *
  * const reply = "$JS.ACK.JOBS_WORK.billing-charge.2.41.7.1700000000000000000.0";
- * assert.deepEqual(parseDelivery(reply), { deliveries: 2, streamSequence: 41 });
+ * assert.deepEqual(parseDelivery(reply), {
+ *   deliveries: 2,
+ *   streamSequence: 41,
+ *   consumerSequence: 7,
+ *   storedNs: "1700000000000000000",
+ *   pending: 0,
+ * });
  * assert.equal(parseDelivery("_INBOX.x"), undefined);
  * ```
  */
@@ -52,7 +64,13 @@ export function parseDelivery(reply: string | undefined): Delivery | undefined {
   const deliveries = Number(tokens[first]);
   const streamSequence = Number(tokens[first + 1]);
   if (!Number.isSafeInteger(deliveries) || !Number.isSafeInteger(streamSequence)) return undefined;
-  return { deliveries, streamSequence };
+  return {
+    deliveries,
+    streamSequence,
+    consumerSequence: Number(tokens[first + 2]),
+    storedNs: tokens[first + 3] ?? "0",
+    pending: Number(tokens[first + 4]),
+  };
 }
 
 /** Sends a settlement; returns before the server has it. */

@@ -15,6 +15,8 @@ export const API_ERROR = {
   temporarilyUnavailable: 10008,
   /** There is no such consumer. */
   consumerNotFound: 10014,
+  /** There is no message at this place. */
+  messageNotFound: 10037,
   /** JetStream is switched off for the account. */
   notEnabledForAccount: 10039,
   /** The stream is there, with another configuration. */

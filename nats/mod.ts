@@ -41,7 +41,7 @@ export {
   settle,
   type Settlement,
 } from "./acknowledge.ts";
-export { readLast, type StoredMessage } from "./direct_get.ts";
+export { readLast, readNext, type StoredMessage } from "./direct_get.ts";
 export {
   createPublisher,
   type EncodedHeaders,
@@ -54,3 +54,17 @@ export {
 export { type Pull, type PullOptions, startPull } from "./pull.ts";
 export type { ApiRequestOptions } from "./js_api.ts";
 export { type BucketEntry, deleteEntry, type EntryWrite, readEntry, writeEntry } from "./bucket.ts";
+export {
+  openReading,
+  ReadingEnded,
+  type StreamMessage,
+  type StreamReading,
+  type StreamReadingOptions,
+} from "./read_stream.ts";
+export {
+  purgeSubject,
+  readLastPlace,
+  readMessageTime,
+  readStreamState,
+  type StreamState,
+} from "./stream.ts";

@@ -44,7 +44,8 @@ export async function readHistory(url: string): Promise<Map<string, JobHistory>>
       found.set(jobId, job);
       job.events.push(decoded.value);
       job.sequences.push(message.seq);
-      if (message.seq >= state.last_seq) break;
+      // The last place may be that of a message that has been deleted.
+      if (message.seq >= state.last_seq || message.info.pending === 0) break;
     }
     await messages.close();
   }
