@@ -15,6 +15,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
   },
   jobs: { rooms: ["protocol", "nats"], packages: ["@opentelemetry/api", "ulid"] },
   projection: { rooms: ["protocol", "nats"], packages: [] },
+  keys: { rooms: ["protocol", "nats"], packages: ["zod"] },
   testing: { rooms: [], packages: [] },
 };
 
