@@ -62,3 +62,15 @@ export {
   type StreamReadingOptions,
 } from "./read_stream.ts";
 export { purgeSubject, readMessageTime, readStreamState, type StreamState } from "./stream.ts";
+export {
+  type ConsumerStanding,
+  deleteMessage,
+  ensureAdvisoryConsumer,
+  type LeaderMessage,
+  pauseConsumer,
+  readConsumer,
+  readMessage,
+  readSources,
+  type SourceStanding,
+  stepDown,
+} from "./administer.ts";
