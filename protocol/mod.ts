@@ -208,4 +208,9 @@ export {
   serviceInboxPrefix,
   servicePermissions,
 } from "./permissions.ts";
+export {
+  adminPermissions,
+  observerPermissions,
+  provisionerPermissions,
+} from "./operator_permissions.ts";
 export { canonicalJson } from "./schema_change.ts";

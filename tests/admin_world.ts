@@ -11,7 +11,14 @@ import {
   natsTransport,
   startAdmin,
 } from "../admin/mod.ts";
-import { connectService, defineJobs, type Service, type ServiceDefinition } from "../mod.ts";
+import {
+  type ConnectOptions,
+  connectService,
+  defineJobs,
+  JobFailed,
+  type Service,
+  type ServiceDefinition,
+} from "../mod.ts";
 import { type Connection, connectNats, provision } from "../nats/mod.ts";
 import { openSqliteStore } from "../projection/sqlite/mod.ts";
 import type { ProjectionStore } from "../projection/mod.ts";
@@ -41,20 +48,16 @@ export const BASE = "http://127.0.0.1:8080";
 /** Starts an admin with its rows in memory unless a file is given. */
 export async function startTestAdmin(
   url: string,
-  { path = ":memory:", token, ...options }:
+  { path = ":memory:", token, provision: make = true, ...options }:
     & Partial<AdminOptions>
-    & { readonly path?: string; readonly token?: string } = {},
+    & { readonly path?: string; readonly token?: string; readonly provision?: boolean } = {},
 ): Promise<TestAdmin> {
-  const connection = await connectNats({ servers: url });
-  await provision(connection).orThrow();
+  const connection = options.connection ?? await connectNats({ servers: url });
+  if (make) await provision(connection).orThrow();
   const store = openSqliteStore({ path });
   const notes: string[] = [];
-  const admin = startAdmin({
-    connection,
-    store,
-    onNote: (note) => void notes.push(note),
-    ...options,
-  });
+  const onNote = (note: string) => void notes.push(note);
+  const admin = startAdmin({ store, onNote, ...options, connection });
   const as = token === undefined ? {} : { token };
   const send = (request: Request) => admin.app.fetch(request);
   return {
@@ -105,9 +108,15 @@ export interface Market extends AsyncDisposable {
 }
 
 /** Starts the service. */
-export async function startMarket(url: string, { start = true } = {}): Promise<Market> {
-  const { JobFailed } = await import("../mod.ts");
-  const service = await connectService(market, { servers: url }).orThrow();
+export async function startMarket(
+  url: string,
+  { start = true, ...options }: ConnectOptions & {
+    readonly start?: boolean;
+    readonly provision?: boolean;
+  } = {},
+): Promise<Market> {
+  const settings = { servers: url, drainMs: 100, ...options };
+  const service = await connectService(market, settings).orThrow();
   const runs = new Map<string, number>();
   const starts = new Map<string, PromiseWithResolvers<void>>();
   const startOf = (id: string) => {
