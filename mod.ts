@@ -2,7 +2,8 @@
  * Trellis Jobs: background jobs for TypeScript services on NATS JetStream.
  *
  * This module joins the rooms into what a service author uses. The rooms themselves are entries of
- * their own: `@trellis/jobs/protocol`, `@trellis/jobs/nats`, `@trellis/jobs/testing`.
+ * their own: `@trellis/jobs/protocol`, `@trellis/jobs/nats`, `@trellis/jobs/keys`,
+ * `@trellis/jobs/testing`.
  *
  * @example A service
  * ```ts ignore
@@ -26,6 +27,12 @@
  *
  * @module
  */
+
+import { type ConnectService, connectServiceWith } from "./jobs/mod.ts";
+import { openQueueKeys } from "./keys/mod.ts";
+
+/** Connects a service to NATS and, unless told not to, makes the streams that are missing. */
+export const connectService: ConnectService = connectServiceWith({ openKeys: openQueueKeys });
 
 export * from "./jobs/mod.ts";
 export {

@@ -2,7 +2,7 @@
 
 import { connect } from "@nats-io/transport-node";
 import { z } from "zod";
-import { connectService, defineJobs, type Service, type ServiceDefinition } from "../jobs/mod.ts";
+import { connectService, defineJobs, type Service, type ServiceDefinition } from "../mod.ts";
 import { type Connection, ensureConsumer, provision } from "../nats/mod.ts";
 import { lifecycleSubject, type QueueAddress, workConsumer } from "../protocol/mod.ts";
 import { startNatsServer } from "../testing/mod.ts";

@@ -10,6 +10,11 @@ import {
 /** Events that are written whatever came before: they say nothing of what they follow. */
 const UNGUARDED: readonly JobEventType[] = ["progress", "logged", "staleCompletionIgnored"];
 
+/** Tells whether an event is stored only as the next after those that its writer knew. */
+export function isGuarded(eventType: JobEventType): boolean {
+  return !UNGUARDED.includes(eventType);
+}
+
 /**
  * Folds what was read, and tells whether the job is surely in the state that the fold says.
  *
@@ -25,7 +30,7 @@ export function foldProven(
   const { job, lastSequence } = snapshot;
   // The job went on in the meantime: a write that expects the older event will lose and read again.
   if (lastSequence > last.sequence) return { snapshot, proven: true };
-  const whole = lastSequence === last.sequence && !UNGUARDED.includes(last.event.eventType) &&
+  const whole = lastSequence === last.sequence && isGuarded(last.event.eventType) &&
     job.state === last.event.state;
   return { snapshot, proven: whole };
 }

@@ -13,10 +13,12 @@ import {
   type JobLogLevel,
   type JobProgress,
   JobsError,
+  type JobState,
   ok,
   type QueueSettings,
   type Result,
 } from "../protocol/mod.ts";
+import type { KeyedTry } from "./keyed_try.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
 /** Why a progress, a log line or a heartbeat was not taken. */
@@ -56,7 +58,10 @@ export interface ActiveJob<Payload> {
   progress(progress: JobProgress): AsyncResult<void, JobsError<ReportFailure>>;
   /** Publishes a log line; resolves when it is stored. */
   log(level: JobLogLevel, message: string): AsyncResult<void, JobsError<ReportFailure>>;
-  /** Tells the server that the work goes on; done by itself at a third of `ackWaitMs`. */
+  /**
+   * Tells the server that the work goes on, and renews the lease of a keyed job; both are done by
+   * themselves. Fails with `not-active` when the lease is lost.
+   */
   heartbeat(): AsyncResult<void, JobsError<ReportFailure>>;
 }
 
@@ -70,6 +75,10 @@ export interface RunningTry {
   active: boolean;
   /** Extends the acknowledgement deadline. */
   readonly keepWorking: () => void;
+  /** The slot it runs in, in a keyed queue. */
+  keyed?: KeyedTry;
+  /** The state in which another left the job, when its event came before the end of this try. */
+  beatenBy?: JobState;
 }
 
 /** Makes the reporting half of an active job. */
@@ -126,7 +135,13 @@ export function createReports(
       })),
     heartbeat: () => {
       if (running.active) running.keepWorking();
-      return asyncResult(Promise.resolve(ok(undefined)));
+      return asyncResult(
+        running.keyed === undefined ? Promise.resolve(ok(undefined)) : (
+          running.keyed.slot.renew().then((held) =>
+            held ? ok(undefined) : refuse("not-active", "Cannot go on: the key's lease is lost")
+          )
+        ),
+      );
     },
   };
 }

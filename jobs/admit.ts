@@ -61,6 +61,7 @@ export function admit(item: WorkItem, snapshot: JobSnapshot | undefined, now: nu
   return { kind: "run", ...found, tries: job.tries + 1 };
 }
 
-function isPast(deadline: string | undefined, now: number): boolean {
+/** Tells whether a deadline has passed. */
+export function isPast(deadline: string | undefined, now: number): boolean {
   return deadline !== undefined && Date.parse(deadline) <= now;
 }

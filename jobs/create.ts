@@ -18,6 +18,7 @@ import {
 import { CreateError, createError } from "./create_error.ts";
 import { claimKey } from "./idempotency.ts";
 import { createJobContext } from "./job_context.ts";
+import type { QueueKeys } from "./key_port.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { validatePayload } from "./payload.ts";
 
@@ -49,12 +50,15 @@ export interface CreateDependencies {
   readonly payload: StandardSchema;
   /** The present instant. */
   readonly clock: () => number;
+  /** The keys of the queue, if it has any. */
+  readonly keys?: Pick<QueueKeys, "derive">;
 }
 
 const DAY_MS = 86_400_000;
 
 // Ids of one process grow also within a millisecond, and cost next to nothing.
 const nextJobId = monotonicFactory();
+
 /** Creates a job and gives its id once it is stored. */
 export async function createJob(
   dependencies: CreateDependencies,
@@ -73,7 +77,7 @@ export async function createJob(
 
 /** Judges the payload and makes the `created` event of a job. */
 export async function buildCreated(
-  { lifecycle, queue, settings, payload: schema, clock }: CreateDependencies,
+  { lifecycle, queue, settings, payload: schema, clock, keys }: CreateDependencies,
   payload: unknown,
   options: CreateOptions = {},
 ): Promise<Result<JobCreatedEvent, CreateError>> {
@@ -87,6 +91,11 @@ export async function buildCreated(
         `Cannot create: the payload does not fit, ${judged.error}`,
       ),
     );
+  }
+  // Of what the schema gave back: a default or a coercion belongs to the key too.
+  const key = keys === undefined ? undefined : await keys.derive(judged.value);
+  if (key?.ok === false) {
+    return err(new CreateError("invalid-key", `Cannot create: ${key.error.message}`));
   }
   const now = clock();
   const claimed = await claimId(lifecycle, queue, payload, options, now);
@@ -105,6 +114,7 @@ export async function buildCreated(
     payload: payload === undefined ? null : payload,
     maxTries: options.maxTries ?? settings.maxDeliver,
     ...(deadline !== undefined && { deadline }),
+    ...(key !== undefined && { concurrency: key.value }),
   });
 }
 

@@ -6,6 +6,7 @@
 
 import { API_ERROR } from "../nats/mod.ts";
 import { JobsError } from "../protocol/mod.ts";
+import type { FullKey, JobKey, KeyTrouble } from "./key_port.ts";
 import type { WriteOutcome } from "./lifecycle.ts";
 
 /** Why a job was not created, or is not known to be. */
@@ -24,6 +25,18 @@ export type CreateFailure =
   | "atomic-unsupported"
   /** More jobs than can be created all or nothing. */
   | "too-many"
+  /** The payload has nothing that could be the job's key. */
+  | "invalid-key"
+  /** As many jobs of the key as may run, and none may wait. */
+  | "active-limit"
+  /** As many jobs of the key as may wait. */
+  | "queue-depth"
+  /** A lease of the key has run out, and the queue's policy is to wait for an operator. */
+  | "stale-blocked"
+  /** Nothing could be decided about the key now; the same call may succeed a moment later. */
+  | "key-unavailable"
+  /** What is stored about the key cannot be read or changed; an operator must look at it. */
+  | "key-refused"
   /** The server refuses for another reason. */
   | "refused"
   /** No answer: the job may exist or not; `jobId` tells which to look for. */
@@ -33,13 +46,31 @@ export type CreateFailure =
 export class CreateError extends JobsError<CreateFailure> {
   /** The job that may or may not exist (`unconfirmed`), or that stands there (`idempotency-conflict`). */
   readonly jobId?: string;
+  /** The key in numbers, when it has no room. */
+  readonly full?: FullKey;
 
   /** Makes the error with its reason and sentence. */
-  constructor(reason: CreateFailure, message: string, jobId?: string) {
+  constructor(reason: CreateFailure, message: string, jobId?: string, full?: FullKey) {
     super(reason, message);
     this.name = "CreateError";
     if (jobId !== undefined) this.jobId = jobId;
+    if (full !== undefined) this.full = full;
   }
+}
+
+/** Says that a key has no room. */
+export function fullKeyError({ key }: JobKey, found: FullKey): CreateError {
+  const { reason, active, queued, limit } = found;
+  const counts = `${active} run and ${queued} wait, ${limit} may in all`;
+  const advice = reason === "stale-blocked" ? "; its owner is silent, release the key" : "";
+  const message = `Cannot create: key ${key} is full, ${counts}${advice}`;
+  return new CreateError(reason, message, undefined, { reason, active, queued, limit });
+}
+
+/** Says that nothing could be decided about a key. */
+export function keyTroubleError({ message, retryable }: KeyTrouble): CreateError {
+  const reason = retryable ? "key-unavailable" : "key-refused";
+  return new CreateError(reason, `Cannot create: the key is not to be had, ${message}`);
 }
 
 /** Says why a `created` event is not in the stream. */

@@ -16,10 +16,14 @@ import { type ActiveJob, createReports, type RunningTry } from "./active_job.ts"
 import { createAbandonment } from "./_abandonment.ts";
 import { decide } from "./decide.ts";
 import { JobAborted } from "./handler_signals.ts";
+import { createJobWait, type JobWait } from "./job_wait.ts";
+import type { KeyedTry } from "./keyed_try.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { JobsLog } from "./log.ts";
 import { describeThrown, perform } from "./perform.ts";
 import { recordVerdict } from "./record.ts";
+import { recordKeyed } from "./record_keyed.ts";
+import { type KeyedLifeOptions, startKeyed } from "./start_keyed.ts";
 import { startTry } from "./start_try.ts";
 import { readWorkItem, type WorkItem } from "./work_item.ts";
 
@@ -51,9 +55,11 @@ export interface LifeOptions {
   /** Told what happens. */
   readonly log: JobsLog;
   /** Settles a delivery; only called when what it says is stored. */
-  readonly settle: (reply: string, settlement: Settlement) => void;
+  readonly settle: (message: Message, settlement: Settlement) => void;
   /** Told when a message was not work. */
   readonly onDropped: () => void;
+  /** The keys, in a keyed queue. */
+  readonly keyed?: KeyedLifeOptions;
 }
 
 /** A life under way. */
@@ -70,11 +76,22 @@ export interface JobLife {
   abort(reason: JobAborted): void;
   /** Reads the job again, and aborts the handler if the job is no longer this worker's. */
   lookAgain(): void;
+  /** Its wait for its key, in a keyed queue. */
+  readonly wait: JobWait | undefined;
 }
 
 /** Prepares the life of the job of one work message; trouble of one job never reaches another. */
 export function liveJob(message: Message, options: LifeOptions): JobLife {
   const abandonment = createAbandonment();
+  const { keyed } = options;
+  const wait = keyed === undefined ? undefined : createJobWait({
+    room: keyed.room,
+    isNear: () => keyed.isNear(message.reply),
+    onLost(why) {
+      if (running !== undefined) running.active = false;
+      abandonment.abort(new JobAborted("lease-lost", why));
+    },
+  });
   let read: ReturnType<typeof readWorkItem> | undefined;
   let item: WorkItem | undefined;
   let running: RunningTry | undefined;
@@ -83,6 +100,7 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
   const look = () => {
     // An end that is heard while the start is being stored is looked at once it is.
     lookPending = true;
+    if (item !== undefined) wait?.look(item, options);
     if (item === undefined || running === undefined || !running.active) return;
     const [watched, tried] = [item, running];
     lookUntilClear(watched, tried, options).then((reason) => {
@@ -98,9 +116,12 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
       return onEnded();
     }
     item = read.value;
-    const started = await startTry(item, options);
+    const started =
+      await (keyed === undefined || wait === undefined
+        ? startTry(item, options)
+        : startKeyed(item, options, keyed, wait.of(item)));
     if (started.kind === "settled") {
-      options.settle(item.reply, started.settlement);
+      options.settle(message, started.settlement);
       return onEnded();
     }
     running = started.running;
@@ -110,13 +131,17 @@ export function liveJob(message: Message, options: LifeOptions): JobLife {
     const { settings, clock, random } = options;
     const ended = { ...running.shared, maxTries: item.maxTries };
     const verdict = decide(ended, outcome, { settings, now: clock(), random });
-    const settlement = await recordVerdict(verdict, running, options);
-    options.settle(item.reply, settlement);
+    const settlement =
+      await (running.keyed === undefined
+        ? recordVerdict(verdict, running, options)
+        : recordKeyed(verdict, outcome, running.keyed, running, options));
+    options.settle(message, settlement);
     // In the same tick, so that this settlement and the next start leave in one write.
     onEnded();
   };
   return {
     reply: message.reply,
+    wait,
     prepare() {
       read ??= readWorkItem(message, options.queue);
     },
@@ -147,7 +172,7 @@ function drop(
     reason: problem.reason,
     error: problem.message,
   });
-  if (message.reply !== undefined) options.settle(message.reply, { kind: "term" });
+  options.settle(message, { kind: "term" });
 }
 
 async function performTry(
@@ -158,7 +183,8 @@ async function performTry(
   options: LifeOptions,
 ): ReturnType<typeof perform> {
   const { settings } = options;
-  const job: ActiveJob<unknown> = {
+  const { keyed } = running;
+  const plain: ActiveJob<unknown> = {
     id: item.jobId,
     payload,
     context: item.context,
@@ -169,13 +195,15 @@ async function performTry(
     ...(item.deadline !== undefined && { deadline: item.deadline }),
     ...createReports(running, options.lifecycle, settings, options.clock),
   };
+  const job = keyed === undefined ? plain : withKey(plain, keyed);
+  const run = () => options.handler(job, abandonment.signal);
   const timer = settings.timeoutMs === undefined ? undefined : setTimeout(() => {
     const message = `the try took longer than ${settings.timeoutMs} ms`;
     abandonment.abort(new JobAborted("timeout", message));
   }, settings.timeoutMs);
   try {
     const outcome = await perform({
-      run: () => options.handler(job, abandonment.signal),
+      run: keyed === undefined ? run : () => keyed.watch(run()),
       abandoned: abandonment.abandoned,
       result: options.result,
     });
@@ -185,8 +213,19 @@ async function performTry(
   }
 }
 
+/** The lease is renewed while the handler runs, so it is looked up when it is asked for. */
+function withKey(job: ActiveJob<unknown>, keyed: KeyedTry): ActiveJob<unknown> {
+  return {
+    ...job,
+    key: keyed.key.key,
+    get lease() {
+      return keyed.lease();
+    },
+  };
+}
+
 /** A core message can be heard before the stream has stored it, so one look is not enough. */
-const LOOK_AFTER_MS = [0, 20, 100, 500, 2_000];
+export const LOOK_AFTER_MS: readonly number[] = [0, 20, 100, 500, 2_000];
 
 async function lookUntilClear(
   item: WorkItem,
@@ -218,6 +257,7 @@ async function lookAgain(
   const mine = job.state === "active" && job.instanceId === instanceId &&
     job.tries === running.shared.tries;
   if (mine) return undefined;
+  if (job.state === "stale") return new JobAborted("lease-lost", endMessage(job));
   const now = isTerminal(job.state) ? job.state : `run by ${job.instanceId ?? "another worker"}`;
   return new JobAborted("superseded", `the job is ${now}`);
 }

@@ -20,7 +20,8 @@ import {
   TERMINAL_STATES,
   type TerminalState,
 } from "../protocol/mod.ts";
-import type { CommandError, CommandOptions, Commands } from "./commands.ts";
+import type { CommandOptions, Commands } from "./commands.ts";
+import type { CommandError } from "./guarded_write.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { validatePayload } from "./payload.ts";
 

@@ -150,7 +150,7 @@ export function openLifecycle(options: LifecycleOptions): Lifecycle {
 }
 
 /** A stored message that is an event of ours; anything else is passed over. */
-function believed(message: StoredMessage | undefined): SequencedEvent[] {
+export function believed(message: StoredMessage | undefined): SequencedEvent[] {
   if (message === undefined || message.forged) return [];
   const decoded = decodeEvent(message.subject, message.data);
   return decoded.ok ? [{ sequence: message.sequence, event: decoded.value }] : [];

@@ -6,8 +6,6 @@
 
 export type { ActiveJob, JobLease, ReportFailure } from "./active_job.ts";
 export {
-  CommandError,
-  type CommandFailure,
   type CommandOptions,
   type Commands,
   createCommands,
@@ -42,12 +40,32 @@ export {
   type WriteOptions,
   type WriteOutcome,
 } from "./lifecycle.ts";
+export { CommandError, type CommandFailure } from "./guarded_write.ts";
 export { type JobsLog, type LogLevel } from "./log.ts";
 export type { CreateManyOptions, JobQueue, QueueRef, SubmitOutcome } from "./queue.ts";
 export {
   type ConnectFailure,
-  connectService,
+  type ConnectService,
+  connectServiceWith,
   type Service,
   type ServiceOptions,
+  type ServiceRooms,
 } from "./service.ts";
+export type { KeyFailure } from "./keyed_queue.ts";
+export type {
+  FullKey,
+  HeldSlot,
+  JobKey,
+  KeyAdmission,
+  KeyedFate,
+  KeyedHistory,
+  KeyLine,
+  KeyTrouble,
+  OpenQueueKeys,
+  QueueKeys,
+  SlotRequest,
+  SupersededSlot,
+  Turn,
+  TurnOptions,
+} from "./key_port.ts";
 export { MigrationError, type QueueReason, type RegistryFailure } from "./queue_registry.ts";

@@ -7,6 +7,7 @@
 import type { Connection } from "../nats/mod.ts";
 import {
   encodeHeartbeat,
+  type PolicyCounters,
   presenceSubject,
   type QueueAddress,
   type WorkerHeartbeat,
@@ -24,6 +25,8 @@ export interface PresenceOptions {
   readonly concurrency: number;
   /** The service's own version. */
   readonly version: string | undefined;
+  /** What the queue's policy did that left no event; nothing in an unkeyed queue. */
+  readonly counters?: () => PolicyCounters;
   /** The present instant. */
   readonly clock: () => number;
 }
@@ -46,6 +49,7 @@ export function startPresence(options: PresenceOptions): Presence {
       timestamp: new Date(options.clock()).toISOString(),
       ...(options.version !== undefined && { version: options.version }),
       ...(stopping && { stopping: true }),
+      ...(options.counters !== undefined && { counters: options.counters() }),
     };
     const encoded = encodeHeartbeat(heartbeat);
     if (encoded.ok && !options.connection.isClosed()) {

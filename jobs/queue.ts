@@ -10,14 +10,17 @@ import {
   err,
   isJobId,
   type JobCreatedEvent,
+  type JobsError,
+  type KeyView,
   ok,
   type QueueAddress,
   type QueueDefinition,
   type QueueSettings,
   type Result,
+  type WhenFull,
 } from "../protocol/mod.ts";
 import type { Commands } from "./commands.ts";
-import { buildCreated, createJob, type CreateOptions } from "./create.ts";
+import { buildCreated, type CreateDependencies, createJob, type CreateOptions } from "./create.ts";
 import { createAtomically } from "./create_atomic.ts";
 import type { CreateError } from "./create_error.ts";
 import type { PayloadInput, ResultOutput } from "./define.ts";
@@ -29,8 +32,12 @@ import {
   wrapHandler,
 } from "./handler.ts";
 import type { BoundHandler } from "./job_life.ts";
+import type { KeyedCreation } from "./create_keyed.ts";
 import { createJobRef, type JobRef } from "./job_ref.ts";
+import type { OpenQueueKeys } from "./key_port.ts";
+import { type KeyedQueue, type KeyFailure, openKeyedQueue } from "./keyed_queue.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import type { JobsLog } from "./log.ts";
 import { inCreateSpan, inProcessSpan } from "./telemetry.ts";
 
 /** A reference to a job of a queue. */
@@ -58,7 +65,7 @@ export interface CreateManyOptions extends Omit<CreateOptions, "idempotencyKey">
 
 /** One queue of a service. */
 export interface JobQueue<Queue extends QueueDefinition, Context extends object> {
-  /** Creates a job; Ok when it is stored. */
+  /** Creates a job; Ok when it is stored. A full key is an error, whatever the queue's policy. */
   create(
     payload: PayloadInput<Queue>,
     options?: CreateOptions,
@@ -72,6 +79,17 @@ export interface JobQueue<Queue extends QueueDefinition, Context extends object>
   ): Promise<Result<QueueRef<Queue>, CreateError>[]>;
   /** Refers to a job by its id. */
   ref(jobId: string): QueueRef<Queue>;
+  /** Shows who runs and who waits for the key of a payload; `undefined` when nobody does. */
+  viewKey(payload: PayloadInput<Queue>): AsyncResult<KeyView | undefined, JobsError<KeyFailure>>;
+  /**
+   * Takes the slots of a payload's key from their owners, whatever their leases say, and gives the
+   * jobs that were running: they end `stale`. It is what frees a key that is `blocked`; a handler
+   * that still runs is aborted, but nobody waits for it.
+   */
+  releaseKey(
+    payload: PayloadInput<Queue>,
+    options?: { readonly actor?: string },
+  ): AsyncResult<readonly string[], JobsError<KeyFailure>>;
   /** Sets the handler: once, and before the service starts. */
   handle<const List extends readonly Middleware[]>(
     handler: JobHandler<Queue, Context & AddedBy<List>>,
@@ -87,6 +105,8 @@ export interface QueueInternals {
   readonly definition: QueueDefinition;
   /** The settings. */
   readonly settings: QueueSettings;
+  /** What it has beside, if it has keys. */
+  readonly keyed?: KeyedQueue;
   /** The handler, once set. */
   handler(): BoundHandler | undefined;
 }
@@ -105,6 +125,10 @@ export interface QueueParts {
   readonly commands: Commands;
   /** The service's middleware. */
   readonly middleware: readonly Middleware[];
+  /** Opens keys, for a queue that has them. */
+  readonly openKeys: OpenQueueKeys | undefined;
+  /** Told what happens. */
+  readonly log: JobsLog;
   /** Whether the service has started. */
   readonly isStarted: () => boolean;
 }
@@ -131,11 +155,29 @@ export function createQueue(
     payload: definition.payload,
     clock: Date.now,
   };
+  const keyed = openKeyed(parts, dependencies);
+  const submit = (
+    payload: unknown,
+    whenFull: WhenFull,
+    options?: CreateOptions,
+  ): Promise<Result<KeyedCreation, CreateError>> =>
+    inCreateSpan(address, async () => {
+      if (keyed !== undefined) return await keyed.create(payload, whenFull, options);
+      const created = await createJob(dependencies, payload, options);
+      return created.ok ? ok({ kind: "accepted", jobId: created.value }) : created;
+    });
   const create = async (payload: unknown, options?: CreateOptions) => {
-    const created = await inCreateSpan(address, () => createJob(dependencies, payload, options));
+    const created =
+      await (keyed === undefined
+        ? inCreateSpan(address, () => createJob(dependencies, payload, options))
+        : strictly(submit(payload, "reject", options)));
     return created.ok ? ok(ref(created.value)) : err(created.error);
   };
   const createAll = async (payloads: readonly unknown[], options: CreateOptions) => {
+    if (keyed !== undefined) {
+      const all = await keyed.createAll(payloads, options);
+      return all.ok ? all.value.map((jobId) => ok(ref(jobId))) : payloads.map(() => all);
+    }
     const events: JobCreatedEvent[] = [];
     for (const payload of payloads) {
       const built = await buildCreated(dependencies, payload, options);
@@ -148,11 +190,13 @@ export function createQueue(
   const facade: JobQueue<QueueDefinition, object> = {
     create: (payload, options) => asyncResult(create(payload, options)),
     async submit(payload, options) {
-      const created = await create(payload, options);
-      return created.ok
-        ? { kind: "accepted", ref: created.value }
-        : { kind: "rejected", error: created.error };
+      const made = await submit(payload, settings.queue?.whenFull ?? "reject", options);
+      if (!made.ok) return { kind: "rejected", error: made.error };
+      const { jobId, ...outcome } = made.value;
+      return { ...outcome, ref: ref(jobId) };
     },
+    viewKey: (payload) => withKeys(keyed, address).view(payload),
+    releaseKey: (payload, options = {}) => withKeys(keyed, address).release(payload, options),
     async createMany(payloads, { atomic, ...options } = {}) {
       if (atomic === true) return await createAll(payloads, options);
       const results: Awaited<ReturnType<typeof create>>[] = [];
@@ -182,5 +226,33 @@ export function createQueue(
       bound = (job, signal) => inProcessSpan(job, address, () => wrapped(job, signal));
     },
   };
-  return { facade, internals: { address, definition, settings, handler: () => bound } };
+  const internals = {
+    ...{ address, definition, settings, handler: () => bound },
+    ...(keyed !== undefined && { keyed }),
+  };
+  return { facade, internals };
+}
+
+/** The keyed half of a queue, if it has keys. */
+function openKeyed(
+  { settings, openKeys, address, log }: QueueParts,
+  dependencies: CreateDependencies,
+): KeyedQueue | undefined {
+  if (settings.keyConcurrency === undefined) return undefined;
+  if (openKeys !== undefined) return openKeyedQueue(openKeys, dependencies, log);
+  throw new TypeError(`Cannot open the queue ${address.jobType}: nobody keeps its keys`);
+}
+
+/** Asking for a key where there is none is a mistake in the program. */
+function withKeys(keyed: KeyedQueue | undefined, { jobType }: QueueAddress): KeyedQueue {
+  if (keyed !== undefined) return keyed;
+  throw new TypeError(`Cannot look for a key: the queue ${jobType} has no keyConcurrency`);
+}
+
+/** `create` makes a job or fails: with the policy `reject` nothing else can come out. */
+async function strictly(
+  submitted: Promise<Result<KeyedCreation, CreateError>>,
+): Promise<Result<string, CreateError>> {
+  const made = await submitted;
+  return made.ok ? ok(made.value.jobId) : made;
 }

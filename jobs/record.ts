@@ -62,8 +62,10 @@ async function whoWon(
   { lifecycle, instanceId }: LifeOptions,
 ): Promise<Settlement | "still-ours"> {
   const snapshot = await lifecycle.read(running.shared);
-  if (snapshot === undefined || isTerminal(snapshot.job.state)) return ACK;
+  if (snapshot === undefined) return ACK;
   const { job, lastSequence } = snapshot;
+  running.beatenBy = job.state;
+  if (isTerminal(job.state)) return ACK;
   const ours = job.state === "active" && job.instanceId === instanceId &&
     job.tries === running.shared.tries;
   if (!ours) return LEAVE;

@@ -30,6 +30,7 @@ import {
 import { type Commands, createCommands } from "./commands.ts";
 import type { QueueMap, ServiceDefinition } from "./define.ts";
 import type { AddedBy, Middleware } from "./handler.ts";
+import type { OpenQueueKeys } from "./key_port.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
 import { type JobsLog, silentLog } from "./log.ts";
 import { type Presence, startPresence } from "./presence.ts";
@@ -84,24 +85,35 @@ export interface Service<Queues extends QueueMap, Context extends object> extend
 const START_BUDGET_MS = 15_000;
 
 /** Connects a service to NATS and, unless told not to, makes the streams that are missing. */
-export function connectService<
+export type ConnectService = <
   Queues extends QueueMap,
   const List extends readonly Middleware[],
 >(
   definition: ServiceDefinition<Queues>,
-  options: ServiceOptions<List> = {},
-): AsyncResult<Service<Queues, AddedBy<List>>, JobsError<ConnectFailure>> {
-  if (options.instanceId !== undefined) assertName("instance id", options.instanceId);
-  refuseKeys(definition);
-  return asyncResult(connectOnce(definition, options));
+  options?: ServiceOptions<List>,
+) => AsyncResult<Service<Queues, AddedBy<List>>, JobsError<ConnectFailure>>;
+
+/** What other rooms give to a service. */
+export interface ServiceRooms {
+  /** Opens the keys of a queue; without it, queues with keys are refused. */
+  readonly openKeys?: OpenQueueKeys;
 }
 
-/** A promise that is not kept is worse than none: keys are refused until they are enforced. */
+/** Makes `connectService` with what other rooms give. */
+export function connectServiceWith(rooms: ServiceRooms): ConnectService {
+  return (definition, options = {}) => {
+    if (options.instanceId !== undefined) assertName("instance id", options.instanceId);
+    if (rooms.openKeys === undefined) refuseKeys(definition);
+    return asyncResult(connectOnce(definition, options, rooms));
+  };
+}
+
+/** A promise that is not kept is worse than none: without the room that keeps it, a key is refused. */
 function refuseKeys<Queues extends QueueMap>({ settings }: ServiceDefinition<Queues>): void {
   for (const [name, queue] of Object.entries<QueueSettings>(settings)) {
     if (queue.keyConcurrency === undefined) continue;
     throw new TypeError(
-      `Cannot connect: the queue ${name} declares keyConcurrency, which this version does not enforce`,
+      `Cannot connect: the queue ${name} declares keyConcurrency, use connectService of @trellis/jobs`,
     );
   }
 }
@@ -109,6 +121,7 @@ function refuseKeys<Queues extends QueueMap>({ settings }: ServiceDefinition<Que
 async function connectOnce<Queues extends QueueMap, List extends readonly Middleware[]>(
   definition: ServiceDefinition<Queues>,
   options: ServiceOptions<List>,
+  rooms: ServiceRooms,
 ): Promise<Result<Service<Queues, AddedBy<List>>, JobsError<ConnectFailure>>> {
   let connection = options.connection;
   try {
@@ -137,7 +150,7 @@ async function connectOnce<Queues extends QueueMap, List extends readonly Middle
     capabilities: capabilities.value,
     ...(options.inboxPrefix !== undefined && { inboxPrefix: options.inboxPrefix }),
   });
-  return ok(createService(definition, options, lifecycle, close));
+  return ok(createService(definition, options, lifecycle, close, rooms));
 }
 
 function connectOptions(options: ServiceOptions<readonly Middleware[]>): ConnectOptions {
@@ -152,6 +165,7 @@ function createService<Queues extends QueueMap, Context extends object>(
   options: ServiceOptions<readonly Middleware[]>,
   lifecycle: Lifecycle,
   close: () => Promise<void>,
+  { openKeys }: ServiceRooms,
 ): Service<Queues, Context> {
   const instanceId = options.instanceId ?? `${definition.service.slice(0, 40)}-${randomHex(8)}`;
   const commands = createCommands(lifecycle);
@@ -173,6 +187,8 @@ function createService<Queues extends QueueMap, Context extends object>(
         lifecycle,
         commands,
         middleware: options.middleware ?? [],
+        openKeys,
+        log: options.log ?? silentLog,
         isStarted: () => started !== undefined,
       });
       queues.set(jobType, queue.internals);
@@ -251,7 +267,7 @@ function startQueue(
   instanceId: string,
   options: ServiceOptions<readonly Middleware[]>,
 ): { worker: Worker; presence: Presence } {
-  const { address, settings, definition } = queue;
+  const { address, settings, definition, keyed } = queue;
   const handler = queue.handler();
   if (handler === undefined) throw new TypeError(`Cannot start ${address.jobType}: no handler`);
   const { connection } = lifecycle;
@@ -268,6 +284,7 @@ function startQueue(
     clock: Date.now,
     random: Math.random,
     log: options.log ?? silentLog,
+    ...(keyed !== undefined && { keyed }),
   });
   const presence = startPresence({
     connection,
@@ -276,6 +293,7 @@ function startQueue(
     concurrency: settings.concurrency,
     version: options.version,
     clock: Date.now,
+    ...(keyed !== undefined && { counters: keyed.counts.counters }),
   });
   return { worker, presence };
 }

@@ -16,6 +16,7 @@ import {
   type Result,
   workSubject,
 } from "../protocol/mod.ts";
+import type { JobKey } from "./key_port.ts";
 
 /** Work to do, as the work stream delivered it. */
 export interface WorkItem extends JobAddress {
@@ -35,6 +36,8 @@ export interface WorkItem extends JobAddress {
   readonly context: JobContext;
   /** When the job was created or retried. */
   readonly enqueuedAt: string;
+  /** Its key, if it was created in a keyed queue; a retry does not repeat it. */
+  readonly key?: JobKey;
 }
 
 /** Why a message is not work of this queue. */
@@ -77,6 +80,7 @@ export function readWorkItem(
     enqueuedAt: event.timestamp,
     ...(event.deadline !== undefined && { deadline: event.deadline }),
     ...(sourceSequence !== undefined && { sourceSequence }),
+    ...("concurrency" in event && event.concurrency !== undefined && { key: event.concurrency }),
   });
 }
 

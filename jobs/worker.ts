@@ -14,6 +14,7 @@ import {
   startPull,
 } from "../nats/mod.ts";
 import {
+  DELIVERY_BACKSTOP,
   durableName,
   type JobEventType,
   parseLifecycleSubject,
@@ -23,9 +24,12 @@ import {
   WORK_STREAM,
 } from "../protocol/mod.ts";
 import { createAckBatch } from "./_ack_batch.ts";
+import { createHoldback } from "./_holdback.ts";
 import { createPrefetch } from "./_prefetch.ts";
+import { createWaitingRoom, type WaitingRoom } from "./_waiting_room.ts";
 import { JobAborted } from "./handler_signals.ts";
 import { type JobLife, type LifeOptions, liveJob } from "./job_life.ts";
+import type { KeyedQueue } from "./keyed_queue.ts";
 import type { JobsLog } from "./log.ts";
 
 /** Counts of a worker since it began. */
@@ -47,7 +51,7 @@ export interface Worker {
 }
 
 /** What a worker needs. */
-export interface WorkerOptions extends Omit<LifeOptions, "onDropped" | "settle"> {
+export interface WorkerOptions extends Omit<LifeOptions, "onDropped" | "settle" | "keyed"> {
   /** The connection. */
   readonly connection: Connection;
   /** The queue. */
@@ -58,14 +62,21 @@ export interface WorkerOptions extends Omit<LifeOptions, "onDropped" | "settle">
   readonly inboxPrefix: string;
   /** Told what happens. */
   readonly log: JobsLog;
+  /** The keyed half of the queue, if it has keys. */
+  readonly keyed?: Pick<KeyedQueue, "keys" | "history">;
+  /** Deliveries after which the server gives work up; as the queue's consumer has it when left out. */
+  readonly maxDeliveries?: number;
 }
+
+/** Jobs that may wait for their keys in one process, or twice as many as it runs at once. */
+const MOST_WAITING = 1_000;
 
 /** Ends that come from outside while a handler runs. */
 const ENDS_FROM_OUTSIDE = ["cancelled", "expired", "stale"] as const satisfies JobEventType[];
 
 /** Starts the worker of one queue; its consumer must be there. */
 export function startWorker(options: WorkerOptions): Worker {
-  const { connection, queue, settings, log } = options;
+  const { connection, queue, settings, log, keyed } = options;
   const buffered: Message[] = [];
   // The first of the buffered, read already.
   let next: JobLife | undefined;
@@ -76,16 +87,51 @@ export function startWorker(options: WorkerOptions): Worker {
   let whenIdle: (() => void) | undefined;
 
   const acks = createAckBatch(connection);
+  const holdback = createHoldback({
+    connection,
+    maxDeliveries: options.maxDeliveries ?? settings.maxDeliver + DELIVERY_BACKSTOP,
+    onDue(message) {
+      buffered.push(message);
+      begin();
+    },
+  });
+  const mostWaiting = Math.max(MOST_WAITING, 2 * settings.concurrency);
+  const waitingRoom: WaitingRoom | undefined = keyed && createWaitingRoom({
+    most: mostWaiting,
+    handIsFree: () => accepting && running() < settings.concurrency,
+    onHandFree() {
+      begin();
+      pull.refill();
+    },
+    random: options.random,
+  });
+  // Those that wait for their keys have no hand.
+  const running = (): number => lives.size - (waitingRoom?.size() ?? 0);
+  const line = keyed?.keys.openLine();
+  const { keyed: _keyed, ...shared } = options;
   const lifeOptions: LifeOptions = {
-    ...options,
-    settle: acks.settle,
+    ...shared,
+    settle(message, settlement) {
+      if (settlement.kind === "nak" && accepting && holdback.takes(message, settlement.delayMs)) {
+        return;
+      }
+      if (message.reply !== undefined) acks.settle(message.reply, settlement);
+    },
     onDropped: () => dropped++,
+    ...(keyed !== undefined && line !== undefined && waitingRoom !== undefined && {
+      keyed: { ...keyed, line, room: waitingRoom, isNear: holdback.isNear },
+    }),
   };
   const pull: Pull = startPull(connection, {
     stream: WORK_STREAM,
     consumer: durableName(queue),
     inboxPrefix: options.inboxPrefix,
-    room: () => settings.concurrency + prefetch.size() - buffered.length - lives.size,
+    room() {
+      const room = settings.concurrency + prefetch.size() - buffered.length - running();
+      return waitingRoom === undefined
+        ? room
+        : Math.min(room, mostWaiting - buffered.length - waitingRoom.size());
+    },
     ahead: prefetch.size,
     onMessage(message) {
       buffered.push(message);
@@ -98,7 +144,8 @@ export function startWorker(options: WorkerOptions): Worker {
     // A life can end at once and ask for the next: the loop below is at it already.
     if (beginning) return;
     beginning = true;
-    while (accepting && lives.size < settings.concurrency) {
+    while (accepting && running() < settings.concurrency) {
+      if (waitingRoom?.serve() === true) continue;
       const message = buffered.shift();
       if (message === undefined) break;
       const life = next ?? liveJob(message, lifeOptions);
@@ -107,6 +154,7 @@ export function startWorker(options: WorkerOptions): Worker {
       lives.add(life);
       life.begin(() => {
         lives.delete(life);
+        if (life.wait !== undefined) waitingRoom?.leave(life.wait);
         prefetch.note(performance.now() - startedAt);
         begin();
         pull.refill();
@@ -124,7 +172,7 @@ export function startWorker(options: WorkerOptions): Worker {
     next.prepare();
   };
   const aliveTimer = setInterval(() => {
-    for (const { reply } of [...buffered, ...lives]) {
+    for (const { reply } of [...buffered, ...lives, ...holdback.messages()]) {
       if (reply !== undefined) keepWorking(connection, reply);
     }
   }, settings.ackWaitMs / 3);
@@ -156,11 +204,13 @@ export function startWorker(options: WorkerOptions): Worker {
     lives.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle = resolve);
 
   return {
-    counts: () => ({ running: lives.size, buffered: buffered.length, dropped }),
+    counts: () => ({ running: running(), buffered: buffered.length, dropped }),
     async stop(drainMs) {
       accepting = false;
       await pull.stop();
       giveBackBuffered();
+      holdback.giveBack();
+      waitingRoom?.close();
       await within(untilIdle(), drainMs);
       for (const life of lives) {
         life.abort(new JobAborted("shutdown", "the worker stops"));
@@ -168,6 +218,7 @@ export function startWorker(options: WorkerOptions): Worker {
       await untilIdle();
       clearInterval(aliveTimer);
       stopWatching();
+      line?.[Symbol.dispose]();
       acks.flush();
       if (!connection.isClosed()) {
         for (const subscription of subscriptions) subscription.unsubscribe();

@@ -53,6 +53,7 @@ export async function decideKnowing<Final extends { readonly kind: string }>(
   lookup: FateLookup,
   key: KeyIdentity,
   decide: (fates: JobFates) => Promise<Result<Final | Needed, KeyError>>,
+  actor?: string,
 ): Promise<Result<Final, KeyError>> {
   const fates = new Map<string, JobFate>();
   for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -61,7 +62,7 @@ export async function decideKnowing<Final extends { readonly kind: string }>(
     const { value } = decided;
     if (!isNeeded(value)) return ok(value);
     try {
-      for (const [jobId, fate] of await answer(value, lookup, key)) fates.set(jobId, fate);
+      for (const [jobId, fate] of await answer(value, lookup, key, actor)) fates.set(jobId, fate);
     } catch (cause) {
       const why = `the jobs that stand in the way cannot be looked up, ${errorMessage(cause)}`;
       return err(new KeyError("unavailable", `Cannot decide: ${why}; try again`, { cause }));
@@ -75,11 +76,13 @@ function answer(
   needed: Needed,
   lookup: FateLookup,
   key: KeyIdentity,
+  actor: string | undefined,
 ): Promise<[string, JobFate][]> {
   if (needed.kind === "ask") return lookup.ask(needed.jobIds);
   return Promise.all(needed.slots.map(async (slot, at): Promise<[string, JobFate]> => {
     const staleTakeoverCount = needed.staleTakeoverCount + 1 + at;
-    return [slot.jobId, await lookup.jobs.supersede({ key, slot, staleTakeoverCount })];
+    const by = actor === undefined ? {} : { actor };
+    return [slot.jobId, await lookup.jobs.supersede({ key, slot, staleTakeoverCount, ...by })];
   }));
 }
 

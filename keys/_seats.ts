@@ -11,27 +11,40 @@ export interface WaitingSeat {
 /** Those who wait, by what they wait for. */
 export interface Seats {
   /** Takes a seat; to be done before looking, so that nothing is missed in between. */
-  take(what: string): WaitingSeat;
-  /** Wakes all who wait for this. */
+  take(what: string, order: string): WaitingSeat;
+  /** Wakes the first of those who wait for this. */
   wake(what: string): void;
   /** How many wait, by what they wait for. */
   taken(): ReadonlyMap<string, number>;
 }
 
-/** Makes an empty room. */
-export function createSeats(): Seats {
-  const rooms = new Map<string, Set<() => void>>();
+interface Seat {
+  readonly order: string;
+  readonly wake: () => void;
+}
+
+/**
+ * Makes an empty room. Only so many of those who wait for the same are woken, by a change or by the
+ * clock: it cannot be the turn of those behind them, and each look costs as much as the line is long.
+ * Whoever comes to the front is woken by that.
+ */
+export function createSeats(front: number): Seats {
+  const rooms = new Map<string, Seat[]>();
   return {
-    take(what) {
-      const room = rooms.get(what) ?? new Set();
+    take(what, order) {
+      const room = rooms.get(what) ?? [];
       rooms.set(what, room);
       let woken = false;
       let resume = () => {};
-      const wake = () => {
-        woken = true;
-        resume();
+      const seat: Seat = {
+        order,
+        wake() {
+          woken = true;
+          resume();
+        },
       };
-      room.add(wake);
+      const behind = room.findIndex((other) => other.order > order);
+      room.splice(behind === -1 ? room.length : behind, 0, seat);
       return {
         async wait(waitMs, signal) {
           if (!woken && !signal.aborted) {
@@ -39,7 +52,7 @@ export function createSeats(): Seats {
             let goOn = () => {};
             await new Promise<void>((resolve) => {
               resume = goOn = resolve;
-              timer = setTimeout(resolve, waitMs);
+              if (room.indexOf(seat) < front) timer = setTimeout(resolve, waitMs);
               signal.addEventListener("abort", goOn);
             });
             clearTimeout(timer);
@@ -50,14 +63,16 @@ export function createSeats(): Seats {
           return heard;
         },
         leave() {
-          room.delete(wake);
-          if (room.size === 0) rooms.delete(what);
+          const at = room.indexOf(seat);
+          room.splice(at, 1);
+          if (at < front) room[front - 1]?.wake();
+          if (room.length === 0) rooms.delete(what);
         },
       };
     },
     wake(what) {
-      for (const wake of rooms.get(what) ?? []) wake();
+      for (const seat of rooms.get(what)?.slice(0, front) ?? []) seat.wake();
     },
-    taken: () => new Map([...rooms].map(([what, { size }]) => [what, size])),
+    taken: () => new Map([...rooms].map(([what, { length }]) => [what, length])),
   };
 }

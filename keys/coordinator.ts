@@ -83,6 +83,14 @@ export interface Acquisition {
   readonly skippable: boolean;
 }
 
+/** Which slots are taken away, and by whom. */
+export interface RevokeOptions {
+  /** One slot; all of them when left out. */
+  readonly slotToken?: string;
+  /** Who does it; recorded on the `stale` events. */
+  readonly actor?: string;
+}
+
 /** What can be decided about a new job. */
 export type Admitted = Exclude<AdmitDecision, Needed | { readonly kind: "unsettled" }>;
 /** What can be decided about a job that wants to run, and the revision on which that was. */
@@ -109,7 +117,7 @@ export interface Keys {
   /** Takes a job out of the line that was not created after all, or has ended. */
   withdraw(key: JobKey, jobId: string, endedWith?: string): Decided<WithdrawDecision>;
   /** Takes slots from their owners, for an operator; all of them when no token is given. */
-  revoke(key: JobKey, slotToken?: string): Decided<readonly ActiveSlot[]>;
+  revoke(key: JobKey, options?: RevokeOptions): Decided<readonly ActiveSlot[]>;
   /** Reads what is known of a key. */
   read(key: Pick<JobKey, "keyHash">): Decided<KeyState | undefined>;
   /** To be called when a key may have been changed by another process. */
@@ -179,12 +187,13 @@ export function openKeys(options: KeysOptions): Keys {
       const gone = { jobId, ...(endedWith !== undefined && { endedWith }) };
       return change(keyHash, (state, now) => withdraw(state, gone, now));
     },
-    async revoke(jobKey, slotToken) {
+    async revoke(jobKey, { slotToken, actor } = {}) {
       const which = slotToken === undefined ? {} : { slotToken };
       const revoked = await decideKnowing<Exclude<RevokeDecision, Needed>>(
         lookup,
         identify(jobKey),
         (fates) => change(jobKey.keyHash, (state, now) => revoke(state, { ...which, fates }, now)),
+        actor,
       );
       return revoked.ok ? ok(revoked.value.slots) : revoked;
     },

@@ -43,6 +43,8 @@ export interface Supersession {
   readonly slot: ActiveSlot;
   /** Takeovers of this key, this one included. */
   readonly staleTakeoverCount: number;
+  /** Who did it, when an operator took the slot away. */
+  readonly actor?: string;
 }
 
 /** What `keys/` needs of whoever keeps the history of jobs. Both reject when nobody answers. */

@@ -29,7 +29,9 @@ export {
   type Keys,
   type KeysOptions,
   openKeys,
+  type RevokeOptions,
 } from "./coordinator.ts";
+export { type HeldSlot, type HoldOptions, holdSlot } from "./held_slot.ts";
 export { type Candidate, type CandidateOptions, standForSeat } from "./elect.ts";
 export { type Decide, type Entries, type EntriesOptions, openEntries } from "./entries.ts";
 export {
@@ -90,6 +92,14 @@ export {
   type SeatDecision,
   type SeatHolder,
 } from "./owner.ts";
+export {
+  type KeyLine,
+  type LineOptions,
+  openQueueKeys,
+  type QueueKeys,
+  type QueueKeysOptions,
+  type TakenTurn,
+} from "./queue_keys.ts";
 export { isBlocked, RESERVATION_GRACE_MS } from "./reclaim.ts";
 export { revoke, type RevokeDecision, type RevokeRequest } from "./revoke.ts";
 export {

@@ -26,6 +26,8 @@ export interface TakeOptions {
   readonly signal: AbortSignal;
   /** Told each time that it must wait, so that the job can be put aside. */
   readonly onWait?: () => void;
+  /** Resolves when the job could begin if it got its slot; asked before each look. */
+  readonly ready?: () => Promise<void> | undefined;
 }
 
 /** The jobs of one process that wait for their keys. */
@@ -57,11 +59,16 @@ const LOOK_AFTER_MS = [5, 20, 100, 500, 2_000];
 const LOOKS_AFTER_A_CHANGE = 3;
 /** What waits for the same instant in many processes is spread over so long. */
 const SPREAD_MS = 100;
+/**
+ * So many look for a free slot at once beyond those that could all get one, and beyond those that wait
+ * for a slot of their own.
+ */
+const FRONT = 8;
 
 /** Opens the waiting jobs of a process. */
 export function openTurns(options: TurnsOptions): Turns {
   const { connection, keys, clock = Date.now, random = Math.random } = options;
-  const seats = createSeats();
+  const seats = createSeats(FRONT + 2 * keys.policy.maxActive);
   const spreadMs = random() * SPREAD_MS;
   const hear = (keyHash: string) => {
     keys.heard(keyHash);
@@ -81,12 +88,14 @@ export function openTurns(options: TurnsOptions): Turns {
 
   const untilDecided = async (
     acquisition: Acquisition,
-    { signal, onWait }: TakeOptions,
+    { signal, onWait, ready }: TakeOptions,
     seat: WaitingSeat,
   ): Promise<Result<TurnOutcome, KeyError>> => {
     let looks = LOOK_AFTER_MS.length;
     let lastRevision: number | undefined;
     while (!signal.aborted) {
+      await ready?.();
+      if (signal.aborted) break;
       const decided = await keys.acquire(acquisition);
       if (!decided.ok && !decided.error.retryable) return decided;
       let waitMs = REREAD_MS;
@@ -107,7 +116,8 @@ export function openTurns(options: TurnsOptions): Turns {
 
   return {
     async take(acquisition, take) {
-      const seat = seats.take(acquisition.key.keyHash);
+      // Ids grow with time, so their order is nearly that of the line.
+      const seat = seats.take(acquisition.key.keyHash, acquisition.jobId);
       try {
         const outcome = await untilDecided(acquisition, take, seat);
         const tooLate = outcome.ok && outcome.value.kind === "acquired" && take.signal.aborted;

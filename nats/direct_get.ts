@@ -28,6 +28,13 @@ export interface StoredMessage {
 }
 
 /**
+ * How long the first answer may take: one that a broken connection took with it never comes, and is
+ * asked for again soon. A server that is merely slow gets longer each time.
+ */
+const FIRST_ANSWER_MS = 500;
+const LONGEST_ANSWER_MS = 5_000;
+
+/**
  * Reads the newest message whose subject matches; `undefined` when there is none. Repeats through
  * reconnects and elections; throws the client's error when no answer came in time.
  */
@@ -61,11 +68,11 @@ async function readDirect(
   body: string,
   options: ApiRequestOptions,
 ): Promise<StoredMessage | undefined> {
+  const longestMs = options.answerMs ?? LONGEST_ANSWER_MS;
+  let answerMs = Math.min(FIRST_ANSWER_MS, longestMs);
   for (let pauseMs = 20;; pauseMs = Math.min(pauseMs * 2, 1_000)) {
-    const timeout = Math.max(
-      100,
-      Math.min(options.answerMs ?? 5_000, options.giveUpAt - Date.now()),
-    );
+    const timeout = Math.max(100, Math.min(answerMs, options.giveUpAt - Date.now()));
+    answerMs = Math.min(2 * answerMs, longestMs);
     try {
       return readStored(await nc.request(`$JS.API.DIRECT.GET.${address}`, body, { timeout }));
     } catch (error) {

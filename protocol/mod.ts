@@ -106,6 +106,7 @@ export {
   TRANSITIONS,
 } from "./transitions.ts";
 export { addressOf, type Job, type JobAddress } from "./job.ts";
+export type { KeyHolder, KeyView, KeyWaiter } from "./key_view.ts";
 export { fold, reduce } from "./reduce.ts";
 export {
   decodeHeartbeat,

@@ -20,10 +20,23 @@ export const settingsSchema = z.object({
     ackWaitMs: z.number().optional(),
     concurrency: z.number().optional(),
   }),
+  /** The keyed queue of a process that has one. */
+  keyed: z.object({
+    service: z.string().default("crm"),
+    ackWaitMs: z.number().default(2_000),
+    concurrency: z.number().default(10),
+    maxActive: z.number().default(1),
+    maxQueuedPerKey: z.number().default(100),
+    heartbeatIntervalMs: z.number().optional(),
+    heartbeatTtlMs: z.number().optional(),
+    stalePolicy: z.enum(["fail-stale", "block"]).default("fail-stale"),
+    /** The process kills itself when it is about to do this. */
+    dieBefore: z.enum(["created", "answer", "started", "release", "ack"]).optional(),
+  }).prefault({}),
 });
 /** What a process may be told. */
 export const commandSchema = z.object({
-  what: z.enum(["start", "release", "wait", "abort"]),
+  what: z.enum(["start", "create", "release", "wait", "abort"]),
   jobId: z.string().default(""),
   timeoutMs: z.number().optional(),
 });
@@ -66,6 +79,8 @@ export interface JobProcess extends AsyncDisposable {
   tell(command: Command): Promise<void>;
   /** Sends it a signal; after SIGTERM nothing more is told, so that it can end by itself. */
   signal(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
+  /** Freezes it, or lets it go on. */
+  freeze(signal: "SIGSTOP" | "SIGCONT"): void;
 }
 
 const PATIENCE_MS = 60_000;
@@ -73,6 +88,11 @@ const PATIENCE_MS = 60_000;
 /** Starts a worker; it connects and says `ready`, and pulls work when it is told to `start`. */
 export function startWorkerProcess(settings: Settings): Promise<JobProcess> {
   return startProcess("./jobs_process_worker.ts", settings);
+}
+
+/** Starts a worker of a keyed queue, or a client that creates one job of it, and may die on the way. */
+export function startKeyedProcess(settings: Omit<Settings, "queue">): Promise<JobProcess> {
+  return startProcess("./keyed_process.ts", { ...settings, queue: {} });
 }
 
 /** Starts a client that only waits for jobs, and knows nothing of them but their ids. */
@@ -130,6 +150,7 @@ async function startProcess(script: string, settings: Settings): Promise<JobProc
       if (!ended) Deno.kill(child.pid, signal);
       await closeInput();
     },
+    freeze: (signal) => Deno.kill(child.pid, signal),
     async [Symbol.asyncDispose]() {
       await process.signal("SIGKILL");
       await Promise.all([status, hearing]);

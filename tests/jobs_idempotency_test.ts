@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { z } from "zod";
-import { connectService, defineJobs } from "../jobs/mod.ts";
+import { connectService, defineJobs } from "../mod.ts";
 import { idempotencyRecordKey, META_BUCKET } from "../protocol/mod.ts";
 import { createPublisher, writeEntry } from "../nats/mod.ts";
 import { testOnBothServers } from "./servers.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect } from "@nats-io/transport-node";
 import { z } from "zod";
-import { connectService, defineJobs } from "../jobs/mod.ts";
+import { connectService, defineJobs } from "../mod.ts";
 import { provision } from "../nats/mod.ts";
 import { permissionsConfig, serviceInboxPrefix, servicePermissions } from "../protocol/mod.ts";
 import { type NatsServer, startNatsServer } from "../testing/mod.ts";

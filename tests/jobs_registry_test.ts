@@ -3,11 +3,12 @@ import { connect } from "@nats-io/transport-node";
 import { z } from "zod";
 import {
   connectService,
+  connectServiceWith,
   defineJobs,
   MigrationError,
   type QueueMap,
   type ServiceDefinition,
-} from "../jobs/mod.ts";
+} from "../mod.ts";
 import { readEntry } from "../nats/mod.ts";
 import { decodeQueueRecord, META_BUCKET, queueRegistryKey, valueOrThrow } from "../protocol/mod.ts";
 import { testOnBothServers } from "./servers.ts";
@@ -79,10 +80,10 @@ testOnBothServers(
   },
 );
 
-Deno.test("connectService() refuses a keyed queue, because keys are not enforced", () => {
+Deno.test("connectServiceWith() refuses a keyed queue when nobody keeps its keys", () => {
   const keyed = defineJobs("billing", { charge: { payload, keyConcurrency: { key: ["/id"] } } });
   assert.throws(
-    () => connectService(keyed),
+    () => connectServiceWith({})(keyed),
     /^TypeError: Cannot connect: the queue charge declares/,
   );
 });
