@@ -97,8 +97,8 @@ export const market: ServiceDefinition<MarketQueues> = defineJobs("market", {
 export interface Market extends AsyncDisposable {
   readonly service: Service<MarketQueues, object>;
   readonly runs: ReadonlyMap<string, number>;
-  /** From now on, jobs that would fail or die complete. */
-  mend(): void;
+  /** From now on, jobs that would fail or die complete; or fail again. */
+  mend(complete?: boolean): void;
   /** Creates a job and gives its id. */
   create(kind: number, options?: { readonly deadlineMs?: number }): Promise<string>;
   /** Creates a job and waits for its end. */
@@ -141,7 +141,7 @@ export async function startMarket(
   return {
     service,
     runs,
-    mend: () => void (mended = true),
+    mend: (complete = true) => void (mended = complete),
     create,
     async ended(n) {
       const id = await create(n);

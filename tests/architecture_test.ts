@@ -135,3 +135,43 @@ Deno.test("subjects are built in one place", async () => {
   );
   assert.deepEqual(files.map(({ path }) => path), []);
 });
+
+interface ModuleGraph {
+  readonly roots: readonly string[];
+  readonly redirects: Readonly<Record<string, string>>;
+  readonly modules: readonly {
+    readonly specifier: string;
+    readonly dependencies?: readonly {
+      readonly isDynamic?: boolean;
+      readonly code?: { readonly specifier?: string };
+    }[];
+  }[];
+}
+
+/** Everything that an entry loads before anything is called. */
+async function loadedBy(entry: string): Promise<string[]> {
+  const info = new Deno.Command(Deno.execPath(), { args: ["info", "--json", join(ROOT, entry)] });
+  const graph: ModuleGraph = JSON.parse(new TextDecoder().decode((await info.output()).stdout));
+  const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
+  const loaded = new Set<string>();
+  const load = (specifier: string) => {
+    const target = graph.redirects[specifier] ?? specifier;
+    if (loaded.has(target)) return;
+    loaded.add(target);
+    for (const { isDynamic, code } of modules.get(target)?.dependencies ?? []) {
+      if (isDynamic !== true && code?.specifier !== undefined) load(code.specifier);
+    }
+  };
+  graph.roots.forEach(load);
+  return [...loaded];
+}
+
+Deno.test("the admin loads nothing that the edge has not: no Node API, no TCP transport", async () => {
+  const loaded = await loadedBy("admin/mod.ts");
+  assert.ok(loaded.some((specifier) => specifier.endsWith("/admin/http/app.ts")));
+  assert.deepEqual(loaded.filter((specifier) => /^node:|transport-node/.test(specifier)), []);
+  const reached = (await sourceFiles()).filter(({ path, text }) =>
+    path.startsWith("admin/") && !path.startsWith("admin/main/") && /\bDeno\./.test(text)
+  );
+  assert.deepEqual(reached.map(({ path }) => path), []);
+});

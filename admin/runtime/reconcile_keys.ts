@@ -6,7 +6,7 @@
  */
 
 import type { Lifecycle } from "../../jobs/mod.ts";
-import { decodeKeyState, isExpired, type Keys, type KeyState, openKeys } from "../../keys/mod.ts";
+import { decodeKeyState, isExpired, type KeyState } from "../../keys/mod.ts";
 import { openReading } from "../../nats/mod.ts";
 import { pause } from "../../projection/supervise.ts";
 import {
@@ -16,7 +16,7 @@ import {
   parseKeyStateKey,
   valueOrThrow,
 } from "../../protocol/mod.ts";
-import { keyedJobs, LOOKING_POLICY } from "./key_port.ts";
+import { openForeignKeys } from "./key_port.ts";
 import { type AdminLoop, startLoop, type Tally } from "./loop.ts";
 
 /** What the loop works with. */
@@ -83,11 +83,8 @@ async function tidyKey(
   state: KeyState,
   tally: Tally,
 ): Promise<void> {
-  const { connection, publisher } = lifecycle;
-  const jobs = keyedJobs(lifecycle, state, undefined);
   const { service, jobType } = state;
-  const queue = { service, jobType };
-  const keys: Keys = openKeys({ connection, publisher, queue, policy: LOOKING_POLICY, jobs });
+  const { keys, jobs } = openForeignKeys(lifecycle, { service, jobType });
   const tell = (jobId: string) => {
     tally.add("freed");
     onNote(`job ${jobId} no longer stands in the way of key ${state.key} of ${service} ${jobType}`);
@@ -103,7 +100,7 @@ async function tidyKey(
     if (!isExpired(slot, clock())) continue;
     const fate = await jobs.fate(slot.jobId);
     if (fate.kind !== "ended" && fate.kind !== "absent") continue;
-    valueOrThrow(await keys.revoke(state, slot.slotToken));
+    valueOrThrow(await keys.revoke(state, { slotToken: slot.slotToken }));
     tell(slot.jobId);
   }
 }
