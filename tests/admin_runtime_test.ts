@@ -7,7 +7,7 @@ import { startNatsServer } from "../testing/mod.ts";
 import { startAdminProcess } from "./admin_process.ts";
 import { KIND, startMarket, startTestAdmin } from "./admin_world.ts";
 import { eventually } from "./job_processes.ts";
-import { history, streamState } from "./job_service.ts";
+import { history, streamState, within } from "./job_service.ts";
 import { testOnBothServers } from "./servers.ts";
 
 const FAST = { janitorMs: 20, reconcileMs: 50, reconcileGraceMs: 0 };
@@ -150,7 +150,7 @@ testOnBothServers(
         if ((await streamState(nc, WORK_STREAM)).messages === 0) return;
       }
     };
-    await silent();
+    await within("the end of all work", silent());
     await world.caughtUp();
     for (const id of ids) {
       const { job } = await world.http.get({ id }).orThrow();
