@@ -14,3 +14,11 @@ export async function exampleServer(): Promise<{ readonly url: string } & AsyncD
 export function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
+
+/** A port that nobody uses at this moment. */
+export function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}

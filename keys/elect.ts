@@ -92,6 +92,8 @@ export function standForSeat(options: CandidateOptions): Candidate {
     });
     const stop = () => ended.abort(new Error("Cannot go on as the owner: it stops"));
     stopping.signal.addEventListener("abort", stop, { once: true });
+    // It may have been stopped while the claim was under way.
+    if (stopping.signal.aborted) stop();
     try {
       await options.work({ term: present, signal: ended.signal });
     } catch (thrown) {

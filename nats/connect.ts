@@ -4,7 +4,6 @@
  * @module
  */
 
-import { connect, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 import type { Connection } from "./connection.ts";
 
 /**
@@ -45,6 +44,10 @@ export interface ConnectOptions {
  * minutes; a service outlives its server, so reconnecting never gives up.
  */
 export async function connectNats(options: ConnectOptions = {}): Promise<Connection> {
+  // Asked for here and not above, so that everything else loads where there is no TCP.
+  const { connect, credsAuthenticator, nkeyAuthenticator } = await import(
+    "@nats-io/transport-node"
+  );
   const { servers, timeoutMs, creds, nkeySeed, ...rest } = options;
   const encoder = new TextEncoder();
   return await connect({

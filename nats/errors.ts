@@ -31,6 +31,8 @@ export const API_ERROR = {
   replicasNotSupported: 10074,
   /** The stream is at its limit. */
   streamFull: 10077,
+  /** There was nothing to delete at this place. */
+  messageDeleteFailed: 10057,
   /** JetStream is switched off on the server. */
   notEnabled: 10076,
   /** The consumer is there, with another configuration. */

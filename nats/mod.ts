@@ -68,3 +68,15 @@ export {
   readStreamState,
   type StreamState,
 } from "./stream.ts";
+export {
+  type ConsumerStanding,
+  deleteMessage,
+  ensureAdvisoryConsumer,
+  type LeaderMessage,
+  pauseConsumer,
+  readConsumer,
+  readMessage,
+  readSources,
+  type SourceStanding,
+  stepDown,
+} from "./administer.ts";

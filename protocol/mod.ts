@@ -134,12 +134,16 @@ export {
   parseKeyStateKey,
   parseLifecycleSubject,
   parsePresenceSubject,
+  parseRpcSubject,
   parseWorkSubject,
   PRESENCE_FILTER,
   presenceSubject,
   type QueueAddress,
   queueEventFilter,
+  queueFilter,
   queueRegistryKey,
+  RPC_FILTER,
+  rpcSubject,
   serviceFilter,
   servicePresenceFilter,
   serviceWorkFilter,
@@ -206,4 +210,9 @@ export {
   serviceInboxPrefix,
   servicePermissions,
 } from "./permissions.ts";
+export {
+  adminPermissions,
+  observerPermissions,
+  provisionerPermissions,
+} from "./operator_permissions.ts";
 export { canonicalJson } from "./schema_change.ts";

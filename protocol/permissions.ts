@@ -20,6 +20,8 @@ import {
 
 /** What a user may publish to and subscribe to. */
 export interface Permissions {
+  /** Whether it may answer requests that it receives. */
+  readonly allowResponses?: true;
   /** Subjects it may publish to. */
   readonly publish: readonly string[];
   /** Subjects it may subscribe to. */
@@ -99,8 +101,13 @@ export function servicePermissions(service: string, jobTypes: readonly string[])
  * assert.match(text, /publish: \{ allow: \[\n\s+"a\.>"\n\s+\] \}/);
  * ```
  */
-export function permissionsConfig({ publish, subscribe }: Permissions): string {
+export function permissionsConfig(
+  { publish, subscribe, allowResponses }: Permissions,
+): string {
   const list = (subjects: readonly string[]) =>
     `{ allow: [\n${subjects.map((subject) => `    ${JSON.stringify(subject)}`).join("\n")}\n  ] }`;
-  return `permissions: {\n  publish: ${list(publish)}\n  subscribe: ${list(subscribe)}\n}`;
+  const responses = allowResponses === true ? "\n  allow_responses: true" : "";
+  return `permissions: {\n  publish: ${list(publish)}\n  subscribe: ${
+    list(subscribe)
+  }${responses}\n}`;
 }

@@ -78,9 +78,27 @@ export function eventFilter(eventType: JobEventType): string {
   return `trellis.jobs.*.*.*.${eventType}`;
 }
 
+/** Filter of all lifecycle events of a queue. */
+export function queueFilter(queue: QueueAddress): string {
+  return `trellis.jobs.${queue.service}.${queue.jobType}.*.*`;
+}
+
 /** Filter of all lifecycle events of a service. */
 export function serviceFilter(service: string): string {
   return `trellis.jobs.${service}.>`;
+}
+
+/** Filter of the requests to the admin. */
+export const RPC_FILTER = "rpc.v1.Jobs.*";
+
+/** Subject of the requests for one procedure of the admin. */
+export function rpcSubject(procedure: string): string {
+  return `rpc.v1.Jobs.${procedure}`;
+}
+
+/** Gives the procedure that a request is for; an empty text when the subject is none of ours. */
+export function parseRpcSubject(subject: string): string {
+  return /^rpc\.v1\.Jobs\.([A-Za-z]{1,64})$/.exec(subject)?.[1] ?? "";
 }
 
 /** Subject of a worker's presence heartbeat. */

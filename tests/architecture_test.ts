@@ -14,13 +14,18 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
     packages: ["zod", "@nats-io/transport-node"],
   },
   jobs: { rooms: ["protocol", "nats"], packages: ["@opentelemetry/api", "ulid"] },
-  keys: { rooms: ["protocol", "nats"], packages: ["zod"] },
   projection: { rooms: ["protocol", "nats"], packages: [] },
+  keys: { rooms: ["protocol", "nats"], packages: ["zod"] },
+  // The admin stands above the others: rows become lists for people, and people's wishes commands.
+  admin: {
+    rooms: ["protocol", "nats", "jobs", "keys", "projection"],
+    packages: ["zod", "hono", "jose", "commander"],
+  },
   testing: { rooms: [], packages: [] },
 };
 
 /** Files that may reach the machine: everything else runs at the edge too. */
-const MAY_USE_NODE = /^(testing\/|projection\/sqlite\/|projection\/_?conformance)/;
+const MAY_USE_NODE = /^(testing\/|projection\/sqlite\/|projection\/_?conformance|admin\/main\/)/;
 
 interface SourceFile {
   readonly path: string;
@@ -43,7 +48,9 @@ async function sourceFiles(): Promise<SourceFile[]> {
 /** Specifiers of imports and exports; JSDoc examples are comments and do not count. */
 function specifiers(text: string): string[] {
   const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "");
-  return [...code.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1] ?? "");
+  return [...code.matchAll(/(?<!["\w])(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) =>
+    match[1] ?? ""
+  );
 }
 
 function isTest(path: string): boolean {
@@ -127,4 +134,44 @@ Deno.test("subjects are built in one place", async () => {
     literal.test(text.replaceAll(/\/\*[\s\S]*?\*\//g, ""))
   );
   assert.deepEqual(files.map(({ path }) => path), []);
+});
+
+interface ModuleGraph {
+  readonly roots: readonly string[];
+  readonly redirects: Readonly<Record<string, string>>;
+  readonly modules: readonly {
+    readonly specifier: string;
+    readonly dependencies?: readonly {
+      readonly isDynamic?: boolean;
+      readonly code?: { readonly specifier?: string };
+    }[];
+  }[];
+}
+
+/** Everything that an entry loads before anything is called. */
+async function loadedBy(entry: string): Promise<string[]> {
+  const info = new Deno.Command(Deno.execPath(), { args: ["info", "--json", join(ROOT, entry)] });
+  const graph: ModuleGraph = JSON.parse(new TextDecoder().decode((await info.output()).stdout));
+  const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
+  const loaded = new Set<string>();
+  const load = (specifier: string) => {
+    const target = graph.redirects[specifier] ?? specifier;
+    if (loaded.has(target)) return;
+    loaded.add(target);
+    for (const { isDynamic, code } of modules.get(target)?.dependencies ?? []) {
+      if (isDynamic !== true && code?.specifier !== undefined) load(code.specifier);
+    }
+  };
+  graph.roots.forEach(load);
+  return [...loaded];
+}
+
+Deno.test("the admin loads nothing that the edge has not: no Node API, no TCP transport", async () => {
+  const loaded = await loadedBy("admin/mod.ts");
+  assert.ok(loaded.some((specifier) => specifier.endsWith("/admin/http/app.ts")));
+  assert.deepEqual(loaded.filter((specifier) => /^node:|transport-node/.test(specifier)), []);
+  const reached = (await sourceFiles()).filter(({ path, text }) =>
+    path.startsWith("admin/") && !path.startsWith("admin/main/") && /\bDeno\./.test(text)
+  );
+  assert.deepEqual(reached.map(({ path }) => path), []);
 });

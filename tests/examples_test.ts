@@ -32,6 +32,19 @@ const EXPECTED: Record<string, readonly RegExp[]> = {
     /^short: completed by first, tries counted: 1$/,
     /^short: completed by first, tries counted: 1$/,
   ],
+  "operator.ts": [
+    /^dead: \{"to":"ann@example\.org"\} \(the mail server is down\)$/,
+    /^dead: \{"to":"bob@example\.org"\} \(the mail server is down\)$/,
+    /^replayed 2, refused 0$/,
+    /^created → started → dead → retried → started → completed$/,
+    /^created → started → dead → retried → started → completed$/,
+    /^a second time: wrong_state, it is completed$/,
+  ],
+  "edge.ts": [
+    /^rpc-only, rows shared, problems: 0$/,
+    /^job cancelled, shown by the lists: true$/,
+    /^jobs: 1$/,
+  ],
   "bulk.ts": [
     /^created 1000 of 1001$/,
     /^refused: invalid-payload$/,

@@ -191,7 +191,8 @@ export function openChild(
   return { settings, say };
 }
 
-async function readLines(
+/** Takes what a stream says, line by line. */
+export async function readLines(
   stream: ReadableStream<Uint8Array>,
   take: (line: string) => void,
 ): Promise<void> {
