@@ -60,6 +60,7 @@ export {
   type StreamMessage,
   type StreamReading,
   type StreamReadingOptions,
+  wholeMessage,
 } from "./read_stream.ts";
 export {
   purgeSubject,

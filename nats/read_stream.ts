@@ -43,6 +43,11 @@ export interface StreamReadingOptions<Taken = StreamMessage> {
   readonly read: (message: StreamMessage) => Taken;
 }
 
+/** Reads a message as it is, for whoever takes few: a copy, which holds on to nothing else. */
+export function wholeMessage(message: StreamMessage): StreamMessage {
+  return { ...message, data: message.data.slice() };
+}
+
 /** A stream being read. */
 export interface StreamReading<Taken = StreamMessage> extends Disposable {
   /** How many messages there were to read when it began. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Connection, encodeHeaders, errorMessage, isRetryable } from "../../nats/mod.ts";
+import { type Connection, encodeHeaderLines, errorMessage, isRetryable } from "../../nats/mod.ts";
 import { err, ok, rpcSubject } from "../../protocol/mod.ts";
 import { AdminError, errorEnvelopeSchema, fromEnvelope } from "../errors.ts";
 import type { Transport } from "./client.ts";
@@ -27,7 +27,7 @@ export function natsTransport(
 ): Transport {
   const headers = token === undefined
     ? {}
-    : { headers: encodeHeaders([["authorization", `Bearer ${token}`]]) };
+    : { headers: encodeHeaderLines(`authorization: Bearer ${token}\r\n`) };
   return async (name, input) => {
     try {
       // `headers` is passed on by the client library; the part of it that is written out here is smaller.

@@ -70,12 +70,9 @@ export function startAdvisories(options: AdvisoryOptions): AdminLoop {
         inboxPrefix,
         room: () => AT_ONCE - underWay.size,
         ahead: () => 0,
-        onTrouble: (why) => {
-          // The consumer may be gone: the next run makes it again.
-          if (/consumer (deleted|not found)|no responders/i.test(why)) {
-            failed.reject(new Error(why));
-          }
-        },
+        onTrouble: () => {},
+        // The next run makes it again.
+        onConsumerGone: () => failed.reject(new Error("the consumer is gone")),
         onMessage(message) {
           const handling = handleOne(options, message, tally.add).finally(() => {
             underWay.delete(handling);

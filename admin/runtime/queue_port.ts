@@ -11,6 +11,7 @@ import {
   openReading,
   pauseConsumer,
   readConsumer,
+  wholeMessage,
 } from "../../nats/mod.ts";
 import {
   bucketStream,
@@ -103,6 +104,7 @@ async function readDeclared(
   { connection, inboxPrefix }: QueuePortOptions,
 ): Promise<QueueDeclaration[]> {
   using reading = await openReading(connection, {
+    read: wholeMessage,
     stream: bucketStream(META_BUCKET),
     filter: bucketSubject(META_BUCKET, queueRegistryKey("*")),
     from: "last-per-subject",

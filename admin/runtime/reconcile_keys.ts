@@ -7,7 +7,7 @@
 
 import type { Lifecycle } from "../../jobs/mod.ts";
 import { decodeKeyState, isExpired, type KeyState } from "../../keys/mod.ts";
-import { openReading } from "../../nats/mod.ts";
+import { openReading, wholeMessage } from "../../nats/mod.ts";
 import { pause } from "../../projection/supervise.ts";
 import {
   bucketStream,
@@ -58,6 +58,7 @@ async function reconcileKeys(
 ): Promise<void> {
   const { lifecycle: { connection }, inboxPrefix, onNote } = options;
   using reading = await openReading(connection, {
+    read: wholeMessage,
     stream: bucketStream(KEYS_BUCKET),
     filter: bucketSubject(KEYS_BUCKET, ">"),
     from: "last-per-subject",

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Connection, openReading, purgeSubject } from "../../nats/mod.ts";
+import { type Connection, openReading, purgeSubject, wholeMessage } from "../../nats/mod.ts";
 import { pause } from "../../projection/supervise.ts";
 import {
   bucketStream,
@@ -86,6 +86,7 @@ async function sweep(
 ): Promise<number> {
   const stream = bucketStream(bucket);
   using reading = await openReading(connection, {
+    read: wholeMessage,
     stream,
     filter: bucketSubject(bucket, keys),
     from: "last-per-subject",

@@ -9,6 +9,7 @@ import {
   openReading,
   readStreamState,
   type StreamMessage,
+  wholeMessage,
 } from "../../nats/mod.ts";
 import { pause } from "../../projection/supervise.ts";
 import {
@@ -39,6 +40,7 @@ export async function* watchStream(
     try {
       from ??= (await readStreamState(connection, JOBS_STREAM, patience())).lastSequence + 1;
       using reading = await openReading(connection, {
+        read: wholeMessage,
         stream: JOBS_STREAM,
         from,
         buffer: BUFFER,
