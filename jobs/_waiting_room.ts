@@ -20,7 +20,9 @@ export interface WaitingRoom {
   enter(waiter: Waiter): void;
   /** Gives a hand to a job in the room: at once, or as soon as one is free. */
   hand(waiter: Waiter, signal: AbortSignal): Promise<void> | undefined;
-  /** Gives a free hand to the first who wants one; false when nobody does. */
+  /** Whether nobody else should be let in. */
+  isFull(): boolean;
+  /** Gives a free hand to the first who wants one; false when nobody does, and then a full room is thinned. */
   serve(): boolean;
   /** Lets a job go. */
   leave(waiter: Waiter): void;
@@ -63,11 +65,11 @@ export function createWaitingRoom(options: WaitingRoomOptions): WaitingRoom {
   };
   return {
     size: () => room.size,
+    isFull: () => room.size >= most,
     enter(waiter) {
       if (room.has(waiter)) return;
       room.add(waiter);
       if (closed) return waiter.callAway(0);
-      if (room.size >= most && handIsFree()) thin();
       onHandFree();
     },
     hand(waiter, signal) {
@@ -96,6 +98,7 @@ export function createWaitingRoom(options: WaitingRoomOptions): WaitingRoom {
         serve();
         return true;
       }
+      if (room.size >= most) thin();
       return false;
     },
     leave: (waiter) => void room.delete(waiter),

@@ -115,9 +115,8 @@ export function startWorker(options: WorkerOptions): Worker {
       begin();
     },
   });
-  const mostWaiting = Math.max(MOST_WAITING, 2 * settings.concurrency);
   const waitingRoom: WaitingRoom | undefined = keyed && createWaitingRoom({
-    most: mostWaiting,
+    most: Math.max(MOST_WAITING, 2 * settings.concurrency),
     handIsFree: () => accepting && running() < settings.concurrency,
     onHandFree() {
       begin();
@@ -147,12 +146,10 @@ export function startWorker(options: WorkerOptions): Worker {
     stream: WORK_STREAM,
     consumer: durableName(queue),
     inboxPrefix: options.inboxPrefix,
-    room() {
-      const room = settings.concurrency + prefetch.size() - buffered.size - running();
-      return waitingRoom === undefined
-        ? room
-        : Math.min(room, mostWaiting - buffered.size - waitingRoom.size());
-    },
+    room: () =>
+      waitingRoom?.isFull() === true
+        ? 0
+        : settings.concurrency + prefetch.size() - buffered.size - running(),
     ahead: prefetch.size,
     onMessage(message) {
       buffered.push(message);

@@ -6,15 +6,7 @@
  */
 
 import { z } from "zod";
-import {
-  encodeJson,
-  err,
-  isJobId,
-  nameProblem,
-  ok,
-  type QueueAddress,
-  type Result,
-} from "../protocol/mod.ts";
+import { err, isJobId, nameProblem, ok, type QueueAddress, type Result } from "../protocol/mod.ts";
 import type { ActiveSlot, KeyState, QueuedJob } from "./key_state.ts";
 
 /** The form of the entry that is written here. */
@@ -71,16 +63,14 @@ const entrySchema = z.object({
 /** Writes a state as the bucket keeps it. */
 export function encodeKeyState(state: KeyState, now: number): Uint8Array {
   const { freedAt, active, queued, ...rest } = state;
-  const encoded = encodeJson({
+  const head = JSON.stringify({
     version: VERSION,
     ...rest,
     active: active.map(slotOnWire),
-    queued: queued.map(queuedOnWire),
     ...(freedAt !== undefined && { freedAt: text(freedAt) }),
     updatedAt: text(now),
   });
-  if (!encoded.ok) throw new TypeError(`Cannot write a key's state: ${encoded.error.message}`);
-  return encoded.value;
+  return encoder.encode(`${head.slice(0, -1)},"queued":[${queued.map(queuedText).join(",")}]}`);
 }
 
 /** Reads an entry, and checks that it is about the key under which it lies. */
@@ -123,6 +113,17 @@ function inOrder({ version: _version, ...read }: z.output<typeof entrySchema>): 
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
+const encoder = new TextEncoder();
+/** Those who wait are written again with each change of the key, and do not change themselves. */
+const written = new WeakMap<QueuedJob, string>();
+
+function queuedText(job: QueuedJob): string {
+  const known = written.get(job);
+  if (known !== undefined) return known;
+  const fresh = JSON.stringify(queuedOnWire(job));
+  written.set(job, fresh);
+  return fresh;
+}
 
 function slotOnWire({ heartbeatAt, leaseExpiresAt, startedAt, createdAt, ...rest }: ActiveSlot) {
   return {
