@@ -84,6 +84,36 @@ export const writeChecks: readonly StoreCheck[] = [
     },
   },
   {
+    name: "commit() that fails half way leaves everything as it was",
+    async run(store) {
+      const feeder = createFeeder(store);
+      feeder.add(subject(1), "created");
+      await feeder.feed();
+      const position = await store.position();
+      const [row] = await store.readRows([subject(1).jobId]);
+      assert.ok(row !== undefined && row !== null);
+      const other = { ...row.summary, id: subject(2).jobId };
+      const step = {
+        expectedRevision: position.revision,
+        position: { stream: STREAM, sequence: 9 },
+        statistics: [],
+        skipped: { malformed: 1 },
+      };
+      const added = {
+        row: { ...row, summary: other, firstSequence: 8 },
+        documents: { payload: 1 },
+      };
+      // A job that is there cannot be added.
+      const twice = { row: { ...row, firstSequence: 9 }, documents: { payload: 2 } };
+      await assert.rejects(store.commit({ ...step, jobs: [added, twice] }));
+      assert.deepEqual(await store.position(), position);
+      assert.deepEqual(await store.readRows([other.id]), [null]);
+      assert.equal(await store.countJobs({}), 1);
+      assert.equal((await store.commit({ ...step, jobs: [added] })).kind, "stored");
+      assert.equal(await store.countJobs({}), 2);
+    },
+  },
+  {
     name: "commit() counts skipped messages by reason",
     async run(store) {
       for (const revision of [0, 1]) {

@@ -91,16 +91,20 @@ testOnBothServers(
     await using projection = await startProjection(server.url);
     await runJobs(service, 5);
     await caughtUp(server.url, projection);
-    let live = false;
+    let [live, asked] = [false, 0];
     let now = Date.now() + 8 * DAY_MS;
     await using retention = startRetention({
       connection: projection.connection,
       store: projection.store,
       policy: resolveRetention({ dead: false }),
-      isLive: () => live,
+      isLive() {
+        asked++;
+        return live;
+      },
       everyMs: 10,
       clock: () => now,
     });
+    await eventually("it has looked and waited", () => Promise.resolve(asked > 2));
     assert.equal(await projection.store.countJobs({}), 5);
     live = true;
     await eventually("four are gone", () => Promise.resolve(retention.health().purged === 4));

@@ -14,6 +14,7 @@ import {
 import { type Connection, connectNats } from "../nats/mod.ts";
 import { openSqliteStore } from "../projection/sqlite/mod.ts";
 import { type ProjectionStore, type Projector, startProjector } from "../projection/mod.ts";
+import { type Job, reduce } from "../protocol/mod.ts";
 import { readHistory } from "./history.ts";
 import { numbered, streamState, within } from "./job_service.ts";
 import { connect } from "@nats-io/transport-node";
@@ -94,6 +95,33 @@ export async function assertIsFold(url: string, store: ProjectionStore): Promise
   assert.deepEqual(new Map(found), counts);
   assert.equal(await store.countJobs({}), jobs.length);
   return jobs.length;
+}
+
+const NOT_COUNTED = ["progress", "logged", "heartbeat", "staleCompletionIgnored"];
+
+/** Fails unless every event that took effect was counted once in the statistics. */
+export async function assertCountedOnce(url: string, store: ProjectionStore): Promise<void> {
+  const expected: Record<string, number> = {};
+  for (const { events } of (await readHistory(url)).values()) {
+    let job: Job | undefined;
+    for (const event of events) {
+      const after = reduce(job, event);
+      if (after !== job && !NOT_COUNTED.includes(event.eventType)) {
+        expected[event.eventType] = (expected[event.eventType] ?? 0) + 1;
+      }
+      job = after;
+    }
+  }
+  const spans = await store.readStatistics({
+    resolution: "hour",
+    from: new Date(0).toISOString(),
+    to: new Date(Date.now() + 3_600_000).toISOString(),
+  });
+  const found: Record<string, number> = {};
+  for (const { events } of spans) {
+    for (const [type, count] of Object.entries(events)) found[type] = (found[type] ?? 0) + count;
+  }
+  assert.deepEqual(found, expected);
 }
 
 /** The queues of the test service. */
